@@ -1,0 +1,1 @@
+"""The application that the verifier drives: it runs scripts of interface calls, given as data."""

@@ -1,0 +1,99 @@
+"""The handlers: scripts that arrive in requests, as transaction parameters, under a key, and in messages."""
+
+import asyncio
+import json
+from typing import Any
+
+import yungong
+from yungong import App
+
+from . import native
+from .script import MalformedScript, check_steps, run_steps
+
+ALARM_SCRIPT = "script:alarm"
+ALARM_LOG = "log:alarm"
+QUEUE_LOG = "log:queue"
+UNREADABLE = "unreadable"
+
+app = App()
+
+
+@app.on("fetch")
+async def serve(script: dict[str, Any]) -> list[Any]:
+    native.begin_recording()
+    return await run_steps(script["steps"])
+
+
+@app.on("durable-fetch")
+async def serve_object(script: dict[str, Any]) -> Any:
+    """Run an admitted script; or note what a queue's consumer has to say, which only this Worker can ask."""
+    native.begin_recording()
+    if "note" in script:
+        return await _note(QUEUE_LOG, script["note"], script["place"])
+    return await run_steps(script["steps"])
+
+
+@app.on("durable-transaction")
+async def transact() -> None:
+    steps = json.loads(yungong.transaction_argument())
+    check_steps(steps)
+    await run_steps(steps)
+
+
+@app.on("durable-alarm")
+async def wake() -> None:
+    native.begin_recording()
+    entry = {"retry": yungong.alarm_retry_count(), "alarm": await yungong.get_alarm(), "results": []}
+    found, text = await yungong.store_get(ALARM_SCRIPT)
+    place = await _note(ALARM_LOG, entry, None)
+    steps = json.loads(text) if found else []
+    check_steps(steps)
+    entry["results"] = await run_steps(steps)
+    await _note(ALARM_LOG, entry, place)
+
+
+@app.on("queue")
+async def consume() -> None:
+    native.begin_recording()
+    try:
+        batch = json.loads(yungong.read_batch())
+    except yungong.YuyanError as error:
+        result = {"error": type(error).__name__, "message": str(error)}
+        await _note_in(UNREADABLE, result, None)
+        return
+    scripts = [_script(message["body"]) for message in batch["messages"]]
+    names = sorted({script["log"] for script in scripts if script is not None})
+    places = await asyncio.gather(*(_note_in(name, {"batch": batch}, None) for name in names))
+    results = [
+        [] if script is None else await run_steps(script["steps"], index)
+        for index, script in enumerate(scripts)
+    ]
+    entry = {"batch": batch, "results": results}
+    await asyncio.gather(*(_note_in(name, entry, place) for name, place in zip(names, places, strict=True)))
+
+
+def _script(body: Any) -> dict[str, Any] | None:
+    if not isinstance(body, dict) or not isinstance(body.get("log"), str):
+        return None
+    if "steps" not in body:
+        raise MalformedScript("a message's body with a log must have steps")
+    check_steps(body["steps"])
+    return body
+
+
+async def _note(key: str, entry: Any, place: int | None) -> int:
+    """Put an entry into the list under `key`, at `place` or at its end, and return its place."""
+    found, text = await yungong.store_get(key)
+    entries = json.loads(text) if found else []
+    if place is not None and place < len(entries):
+        entries[place] = entry
+    else:
+        place = len(entries)
+        entries.append(entry)
+    await yungong.store_put(key, json.dumps(entries))
+    return place
+
+
+async def _note_in(name: str, entry: Any, place: int | None) -> int:
+    _, text = await native.ask_object(name, json.dumps({"note": entry, "place": place}))
+    return int(json.loads(text)["results"])

@@ -1,0 +1,239 @@
+"""What the verification needs of the platform past the package: legacy data, the recorder, refusals.
+
+The recorder stands between the package and the real bindings: it notes what they are given, in the order
+given, and passes it on.
+"""
+
+import json
+import uuid
+import weakref
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import js
+from pyodide.ffi import create_once_callable, jsnull, to_js
+from workers import import_from_javascript
+
+from yungong import events, platform
+from yungong.alarm_record import AlarmRecord
+from yungong.platform import PlatformError, error_text
+
+__all__ = ["PlatformError", "error_text"]
+
+_recording: ContextVar[list[dict[str, Any]]] = ContextVar("recording")
+_refusals: ContextVar[list[Any]] = ContextVar("refusals")
+_instances: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+
+def _env() -> Any:
+    return import_from_javascript("cloudflare:workers").env
+
+
+def variable(name: str) -> str | None:
+    """Return a variable or secret of the deployment as text."""
+    value = getattr(_env(), name, None)
+    return None if value is None else str(value)
+
+
+async def read_body(request: Any, limit: int) -> str | None:
+    """Return the request's body as text, or None where it is longer than `limit` bytes."""
+    reader = request.js_object.body.getReader()
+    decoder = js.TextDecoder.new()
+    pieces = []
+    size = 0
+    while True:
+        chunk = await reader.read()
+        if chunk.done:
+            return "".join(pieces) + decoder.decode()
+        size += chunk.value.byteLength
+        if size > limit:
+            await reader.cancel()
+            return None
+        pieces.append(decoder.decode(chunk.value, js.JSON.parse('{"stream": true}')))
+
+
+async def ask_object(name: str, body: str) -> tuple[int, str]:
+    """Send a request to an object of this Worker and return the status and text of its answer."""
+    stub = _env().DURABLE_STORE.getByName(name)
+    options = js.Object.fromEntries(to_js([["method", "POST"], ["body", body]]))
+    response = await stub.fetch("https://object.invalid/", options)
+    return response.status, await response.text()
+
+
+# The recorder
+
+
+def begin_recording() -> None:
+    """Start the record of the current event."""
+    _recording.set([])
+    _refusals.set([])
+
+
+def recorded() -> list[dict[str, Any]]:
+    """Return what the queue bindings and the batch were given in this event, in order."""
+    return list(_recording.get())
+
+
+def refuse_next(reason: Any) -> None:
+    """Have the next send or sendBatch of this event reject with an Error."""
+    _refusals.get().append(reason)
+
+
+def _plain(value: Any) -> Any:
+    return None if value is None else json.loads(js.JSON.stringify(value))
+
+
+class _RecordedQueue:
+    def __init__(self, name: str, binding: Any) -> None:
+        self._name = name
+        self._binding = binding
+
+    def send(self, body: Any, options: Any) -> Any:
+        call = {"binding": self._name, "method": "send", "body": _plain(body), "options": _plain(options)}
+        _recording.get().append(call)
+        return _refusal() or self._binding.send(body, options)
+
+    def sendBatch(self, messages: Any) -> Any:  # noqa: N802 - the platform's own name
+        call = {"binding": self._name, "method": "sendBatch", "messages": _plain(messages)}
+        _recording.get().append(call)
+        return _refusal() or self._binding.sendBatch(messages)
+
+
+def _refusal() -> Any:
+    refusals = _refusals.get()
+    return js.Promise.reject(js.Error.new(refusals.pop(0))) if refusals else None
+
+
+class RecordedEnvironment(platform.Environment):
+    """The deployment's environment, with its queues recorded."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(platform.unwrap(env, "_env"))
+
+    def queue(self, name: str) -> Any:
+        binding = super().queue(name)
+        return None if binding is None else _RecordedQueue(name, binding)
+
+
+class RecordedBatch(platform.Batch):
+    """The delivered batch, with its acknowledgements and retries recorded."""
+
+    def __init__(self, batch: Any) -> None:
+        super().__init__(platform.unwrap(batch, "_binding"))
+
+    def ack(self, index: int) -> None:
+        _recording.get().append({"method": "ack", "index": index})
+        super().ack(index)
+
+    def retry(self, index: int, options: str | None) -> None:
+        shown = None if options is None else json.loads(options)
+        _recording.get().append({"method": "retry", "index": index, "options": shown})
+        super().retry(index, options)
+
+
+# Native steps
+
+
+def check(step: dict[str, Any]) -> None:
+    """Check a native step; raises ValueError with a sentence."""
+    match step:
+        case {"native": "put", "key": str(), "value": str() | {"json": _}, **rest} if not rest:
+            return
+        case {"native": "send", "binding": str(), "log": str(), "value": str(), **rest} if not rest:
+            return
+        case {"native": "get", "key": str(), **rest} if not rest:
+            return
+        case {"native": "plant-alarm", "exact_ms": int(), "delay_ms": int(), **rest} if not rest:
+            return
+        case {"native": "alarm" | "instance", **rest} if not rest:
+            return
+    raise ValueError(f"unknown native step {json.dumps(step, ensure_ascii=False)[:80]}")
+
+
+async def run(step: dict[str, Any]) -> Any:
+    """Run one native step."""
+    match step:
+        case {"native": "put", "key": key, "value": value}:
+            _storage().kv.put(key, _value(value))
+            return None
+        case {"native": "send", "binding": binding, "log": log, "value": value}:
+            body = _object(log=log, steps=js.Array.new(), value=_value(value))
+            await getattr(_env(), binding).send(body, _object(contentType="v8"))
+            return None
+        case {"native": "get", "key": key}:
+            return js.JSON.stringify(_storage().kv.get(key))
+        case {"native": "alarm"}:
+            at_ms = await _storage().getAlarm()
+            return None if at_ms is jsnull else at_ms
+        case {"native": "plant-alarm", "exact_ms": exact_ms, "delay_ms": delay_ms}:
+            platform_ms = platform.now_ms() + delay_ms
+            setting = _storage().setAlarm(platform_ms)
+            _durable().alarm_records.write(AlarmRecord(platform_ms, exact_ms, None))
+            await setting
+            return None
+        case _:
+            return _instances.setdefault(_durable(), uuid.uuid4().hex)
+
+
+def log_writer(key: str) -> Callable[[str], None]:
+    """Return what writes JSON text under `key` of the current object, even when its event is over."""
+    kv = _storage().kv
+    return lambda text: kv.put(key, js.JSON.parse(text))
+
+
+def _durable() -> Any:
+    durable = events.open_event().durable
+    if durable is None:
+        raise RuntimeError("this step needs a Durable Object")
+    return durable
+
+
+def _storage() -> Any:
+    return _durable().storage.alarms
+
+
+def _object(**members: Any) -> Any:
+    return js.Object.fromEntries(to_js(list(members.items())))
+
+
+def _value(name: Any) -> Any:
+    if isinstance(name, dict):
+        return js.JSON.parse(json.dumps(name["json"]))
+    if name.startswith("inside:"):
+        return _object(a=js.Array.of(1, _value(name.removeprefix("inside:"))))
+    return _VALUES[name]()
+
+
+def _hole() -> Any:
+    array = js.JSON.parse("[1, 2, 3]")
+    js.Reflect.deleteProperty(array, "1")
+    return array
+
+
+def _cycle() -> Any:
+    array = js.Array.new()
+    array.push(array)
+    return array
+
+
+_VALUES: dict[str, Callable[[], Any]] = {
+    "date": lambda: js.Date.new(0),
+    "map": lambda: js.Map.new(to_js([["a", 1]])),
+    "set": lambda: js.Set.new(to_js([1])),
+    "regexp": lambda: js.RegExp.new("a"),
+    "error": lambda: js.Error.new("x"),
+    "bytes": lambda: js.Uint8Array.of(1, 2, 3),
+    "buffer": lambda: js.ArrayBuffer.new(3),
+    "undefined": lambda: None,
+    "undefined-member": lambda: _object(a=1, b=None),
+    "hole": _hole,
+    "nan": lambda: float("nan"),
+    "infinity": lambda: float("inf"),
+    "bigint": lambda: 2**64,  # an int beyond 2^53 becomes a BigInt
+    "boxed": lambda: _object(a=js.Object.new(5)),
+    "cycle": _cycle,
+    "deep-33": lambda: js.JSON.parse("[" * 33 + "]" * 33),
+    "text-3MiB": lambda: "x" * (3 * 1024 * 1024),
+    "reserved": lambda: js.JSON.parse('{"$句柄": "1"}'),
+}

@@ -1,0 +1,188 @@
+"""持久告警 (durable alarm) 0.1.0: the one alarm of the current Durable Object.
+
+An object has at most one alarm, an absolute time in Unix milliseconds. It fires at that time or later, at
+least once, as a `durable-alarm` event; a handler that fails is retried by the platform. While a handler
+runs, its alarm is already cleared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import platform
+from .alarm_record import AlarmRecord
+from .durable import NOT_DURABLE, pass_gate
+from .errors import 豫言异常
+from .events import current, peek
+
+if TYPE_CHECKING:
+    from js import AlarmTarget
+
+    from .durable import Durable
+    from .events import Event
+
+MAX_TIME_MS = 8_640_000_000_000_000
+
+
+async def 读取持久告警() -> tuple[bool, int]:
+    """Read the object's alarm (持久告警, 函数).
+
+    Returns:
+        Whether an alarm is set, and its time in Unix milliseconds, exactly as it was set; (False, 0)
+        where none is. While a retry is pending the alarm is set, and its time is the platform's.
+
+    Raises:
+        豫言异常: 当前事件不属于持久对象; or the transaction that the caller runs in was rolled back.
+        宿主中止: the storage failed.
+    """
+    event = _durable_event()
+    durable, target = await _target(event)
+    record = durable.alarm_records.read()
+    try:
+        platform_ms = await platform.get_alarm(target)
+    except platform.PlatformError as error:
+        raise _fault(event, error) from error
+    if platform_ms is None:
+        return False, 0
+    if record is not None and record.exact_ms is not None and record.platform_ms == platform_ms:
+        return True, record.exact_ms
+    return True, platform_ms
+
+
+async def 设置持久告警(time_ms: int) -> None:
+    """Set the object's alarm, replacing the one it has (持久告警, 函数).
+
+    In a transaction's handler the change commits or rolls back with the transaction.
+
+    Args:
+        time_ms: Unix milliseconds, 0 to 8640000000000000; a past time fires as soon as the platform can.
+
+    Raises:
+        TypeError: `time_ms` is not an int.
+        豫言异常: 当前事件不属于持久对象; 持久告警时刻须在 0 至 8640000000000000 之间; or the transaction
+            that the caller runs in was rolled back. The alarm is unchanged.
+        宿主中止: the storage failed.
+    """
+    if type(time_ms) is not int:
+        raise TypeError(f"持久告警时刻 must be an int, not {type(time_ms).__name__}")
+    event = _durable_event()
+    if not 0 <= time_ms <= MAX_TIME_MS:
+        raise 豫言异常(f"持久告警时刻须在 0 至 {MAX_TIME_MS} 之间")
+    durable, target = await _target(event)
+    try:
+        await _arm(durable, target, time_ms)
+    except platform.PlatformError as error:
+        raise _fault(event, error) from error
+
+
+async def 删除持久告警() -> None:
+    """Delete the object's alarm; where none is set nothing happens (持久告警, 函数).
+
+    In a transaction's handler the change commits or rolls back with the transaction.
+
+    Raises:
+        豫言异常: 当前事件不属于持久对象; or the transaction that the caller runs in was rolled back.
+        宿主中止: the storage failed.
+    """
+    event = _durable_event()
+    durable, target = await _target(event)
+    try:
+        deletion = target.deleteAlarm()
+        _keep_only_retries(durable)
+        await deletion
+    except platform.PlatformError as error:
+        raise _fault(event, error) from error
+
+
+def 读取告警重试次数() -> int:
+    """Return how often the platform has retried the current alarm (持久告警, 函数). It never fails.
+
+    Returns:
+        0 at an alarm's first firing, 1 at its first retry, and so on; 0 in any other event, in a
+        transaction, in a closed event and outside of one.
+    """
+    event = peek()
+    return 0 if event is None else event.alarm_retries
+
+
+get_alarm = 读取持久告警
+set_alarm = 设置持久告警
+delete_alarm = 删除持久告警
+alarm_retry_count = 读取告警重试次数
+
+
+async def begin_firing(durable: Durable, scheduled_ms: int, platform_retries: int) -> int | None:
+    """Take note that the platform fires the alarm; called before the application's handler.
+
+    Returns:
+        The retry count for the application, or None when the exact time is still to come: the alarm is
+        armed again, and the application must not notice.
+    """
+    record = durable.alarm_records.read()
+    if record is None:
+        return platform_retries
+    prior_retries = record.prior_retries or 0
+    if record.exact_ms is not None:
+        if record.platform_ms == scheduled_ms and record.exact_ms > platform.now_ms():
+            await _arm(durable, durable.storage.alarms, record.exact_ms)
+            return None
+        # Set after the failure whose retry this may be: whatever the platform counted came before it.
+        prior_retries = platform_retries
+    elif prior_retries > platform_retries:  # the platform has started to count anew
+        prior_retries = 0
+    durable.alarm_records.write(AlarmRecord(None, None, prior_retries) if prior_retries else None)
+    return platform_retries - prior_retries
+
+
+async def end_firing(durable: Durable, *, failed: bool) -> None:
+    """Take note how the alarm's handler ended: after a failure a retry is pending, unless replaced."""
+    record = durable.alarm_records.read()
+    if not failed:
+        if record is not None and record.exact_ms is None:
+            durable.alarm_records.write(None)
+    elif await platform.get_alarm(durable.storage.alarms) is None:
+        prior_retries = record.prior_retries if record is not None else None
+        durable.alarm_records.write(AlarmRecord(None, None, prior_retries or 0))
+
+
+async def _arm(durable: Durable, target: AlarmTarget, exact_ms: int) -> None:
+    """Set the platform's alarm and the record in one step: nothing may be awaited between them."""
+    # The platform drops or delays an alarm at or before now that is set while another one fires.
+    platform_ms = min(max(exact_ms, platform.now_ms() + 1), platform.MAX_ALARM_MS)
+    setting = target.setAlarm(platform_ms)
+    records = durable.alarm_records
+    record = records.read()
+    if platform_ms != exact_ms or (record is not None and record.prior_retries is not None):
+        prior_retries = record.prior_retries if record is not None else None
+        records.write(AlarmRecord(platform_ms, exact_ms, prior_retries))
+    elif record is not None:
+        records.write(None)
+    await setting
+
+
+def _keep_only_retries(durable: Durable) -> None:
+    record = durable.alarm_records.read()
+    if record is not None and record.exact_ms is not None:
+        prior_retries = record.prior_retries
+        durable.alarm_records.write(
+            None if prior_retries is None else AlarmRecord(None, None, prior_retries)
+        )
+
+
+def _durable_event() -> Event:
+    event = current()
+    if event is None or event.durable is None:
+        raise 豫言异常(NOT_DURABLE)
+    return event
+
+
+async def _target(event: Event) -> tuple[Durable, AlarmTarget]:
+    if event.transaction is not None:
+        event.transaction.check_usable()
+        return event.durable, event.transaction.raw
+    durable = await pass_gate(event)
+    return durable, durable.storage.alarms
+
+
+def _fault(event: Event, error: BaseException) -> BaseException:
+    return event.abort(f"持久告警存储故障：{platform.error_text(error)}", error)

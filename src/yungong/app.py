@@ -1,0 +1,63 @@
+"""The application: its handlers, by the kind of event that enters them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .events import KINDS
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+class App:
+    """An application: handlers registered by event kind, or one function entered for every event.
+
+    Module globals survive from event to event: an application must not keep the state of one in them.
+    """
+
+    def __init__(self, start: Callable[[Any], Any] | None = None) -> None:
+        """Make an application.
+
+        Args:
+            start: entered for every event, with the request of a `fetch` or `durable-fetch` event and None
+                for any other, as the specifications' `_start` is; it asks 读取入站事件种类 which event it is
+                in. Left out, handlers are registered with `on`.
+        """
+        self._start = start
+        self._handlers: dict[str, Callable[..., Any]] = {}
+
+    def on(self, kind: str) -> Callable[[Handler], Handler]:
+        """Register the decorated function for events of `kind`.
+
+        It is called with the request in a `fetch` or `durable-fetch` event, and without arguments in any
+        other; it may be a coroutine function or a plain one.
+
+        Raises:
+            ValueError: `kind` is unknown or has a handler, or the application has one function for all.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"{kind!r} is no event kind; the kinds are {', '.join(KINDS)}")
+        if self._start is not None:
+            raise ValueError(f"this App has one function for every event, {kind!r} included")
+        if kind in self._handlers:
+            raise ValueError(f"{kind!r} has a handler already")
+
+        def register(handler: Handler) -> Handler:
+            self._handlers[kind] = handler
+            return handler
+
+        return register
+
+    def enter(self, kind: str, *request: Any) -> Any:
+        """Call the handler for an event of `kind`, with its request where it has one.
+
+        Raises:
+            LookupError: the application has no handler for this kind.
+        """
+        if self._start is not None:
+            return self._start(request[0] if request else None)
+        handler = self._handlers.get(kind)
+        if handler is None:
+            raise LookupError(f"应用没有登记事件种类 {kind} 的处理入口")
+        return handler(*request)

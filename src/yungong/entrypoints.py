@@ -1,0 +1,110 @@
+"""The base classes of a Worker: they turn the platform's events into the application's.
+
+Every public method of a Durable Object class can be called over RPC: these classes have the platform's own
+handlers and nothing else that is public.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import alarm, platform
+from .durable import Durable
+from .events import Event
+from .execution import read_execution
+from .running import run
+
+if TYPE_CHECKING:
+    from .app import App
+
+
+class Worker(platform.WorkerBase):  # type: ignore[misc]
+    """A Worker whose `fetch` and `queue` events enter an application: `class Default(Worker, app=app)`."""
+
+    _app: App
+
+    def __init_subclass__(cls, app: App | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if app is not None:
+            cls._app = app
+
+    def __init__(self, ctx: Any, env: Any) -> None:
+        super().__init__(ctx, env)
+        platform.engine()
+        self._environment = _environment(env)
+        self._execution = _execution(self._environment)
+
+    async def fetch(self, request: Any) -> Any:
+        """Enter the application for a `fetch` event and return its response."""
+        return await run(self._event("fetch"), self._app.enter, "fetch", request)
+
+    async def queue(self, batch: Any, env: Any = None, ctx: Any = None) -> None:
+        """Enter the application for a `queue` event; the runtime passes all three arguments."""
+        raw = platform.unwrap(batch, "_binding")
+        delivered = raw if isinstance(raw, platform.Batch) else platform.Batch(raw)
+        await run(self._event("queue", delivered), self._app.enter, "queue")
+
+    def _event(self, kind: str, batch: platform.Batch | None = None) -> Event:
+        return Event(
+            kind,
+            self._app,
+            self._environment,
+            self._execution,
+            batch=batch,
+            keep_alive=self.ctx.waitUntil,
+        )
+
+
+class DurableObject(platform.DurableObjectBase):  # type: ignore[misc]
+    """A Durable Object whose requests and alarms enter an application:
+    `class DurableStore(DurableObject, app=app)`.
+    """
+
+    _app: App
+
+    def __init_subclass__(cls, app: App | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if app is not None:
+            cls._app = app
+
+    def __init__(self, ctx: Any, env: Any) -> None:
+        super().__init__(ctx, env)
+        platform.engine()
+        self._environment = _environment(env)
+        self._execution = _execution(self._environment)
+        self._durable = Durable(platform.Storage(platform.unwrap(ctx, "_ctx")))
+
+    async def fetch(self, request: Any) -> Any:
+        """Enter the application for a `durable-fetch` event and return its response."""
+        return await run(self._event("durable-fetch"), self._app.enter, "durable-fetch", request)
+
+    async def alarm(self, info: Any = None) -> None:
+        """Enter the application for a `durable-alarm` event; the runtime passes what it knows of the alarm."""
+        retries = await alarm.begin_firing(self._durable, *platform.alarm_info(info))
+        if retries is None:
+            return
+        failed = True
+        try:
+            await run(self._event("durable-alarm", retries), self._app.enter, "durable-alarm")
+            failed = False
+        finally:
+            await alarm.end_firing(self._durable, failed=failed)
+
+    def _event(self, kind: str, alarm_retries: int = 0) -> Event:
+        return Event(
+            kind,
+            self._app,
+            self._environment,
+            self._execution,
+            durable=self._durable,
+            alarm_retries=alarm_retries,
+        )
+
+
+def _environment(env: Any) -> platform.Environment:
+    raw = platform.unwrap(env, "_env")
+    return raw if isinstance(raw, platform.Environment) else platform.Environment(raw)
+
+
+def _execution(environment: platform.Environment) -> Any:
+    return read_execution(environment.variable("PERMITS"), environment.variable("EXECUTION_CONFIG"))

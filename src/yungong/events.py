@@ -1,0 +1,249 @@
+"""Events: what an application was entered for, and what its functions may reach meanwhile.
+
+Every interface function finds its event through one ContextVar. An event is open from the moment its
+handler is entered until the handler and everything given to `wait_until` have ended; a task that
+outlives it is refused as in an event of the wrong kind and never sees another event's state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from . import platform
+from .errors import 宿主中止, 豫言异常
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from .app import App
+    from .durable import Durable
+    from .execution import Execution
+    from .transaction import Transaction
+
+KINDS = ("fetch", "durable-fetch", "durable-alarm", "durable-transaction", "queue")
+
+# 16 MiB of UTF-8: no text that enters or leaves the host may be longer.
+MAX_EXCHANGED_BYTES = 16 * 1024 * 1024
+
+_current: ContextVar[Event | None] = ContextVar("yungong_event", default=None)
+
+
+class Event:
+    """One event: its kind, what it reaches, and whether it is still open."""
+
+    __slots__ = (
+        "_at_close",
+        "_keep_alive",
+        "_pending",
+        "_sleepers",
+        "_tasks",
+        "aborted",
+        "alarm_retries",
+        "app",
+        "batch",
+        "closed",
+        "deadline_s",
+        "durable",
+        "environment",
+        "execution",
+        "kind",
+        "transaction",
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        app: App,
+        environment: platform.Environment,
+        execution: Execution,
+        *,
+        durable: Durable | None = None,
+        batch: platform.Batch | None = None,
+        alarm_retries: int = 0,
+        transaction: Transaction | None = None,
+        keep_alive: Callable[[Any], None] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.app = app
+        self.environment = environment
+        self.execution = execution
+        self.durable = durable
+        self.batch = batch
+        self.alarm_retries = alarm_retries
+        self.transaction = transaction
+        self.deadline_s = 0.0  # on the monotonic clock; whoever runs the handler sets it
+        self.closed = False
+        self.aborted: 宿主中止 | None = None
+        self._keep_alive = keep_alive
+        self._pending = 1  # the handler itself
+        # Most events need none of these: they are made at first use.
+        self._at_close: list[Callable[[], None]] | None = None
+        self._tasks: set[asyncio.Future[Any]] | None = None
+        self._sleepers: dict[asyncio.Future[None], platform.Timer] | None = None
+
+    def abort(self, reason: str, cause: BaseException | None = None) -> 宿主中止:
+        """End the event for `reason`, and return the error that every later call in it raises."""
+        if self.aborted is None:
+            self.aborted = 宿主中止(reason)
+            self.aborted.__cause__ = cause
+        return self.aborted
+
+    def check_exchanged(self, *texts: str) -> None:
+        """Abort the event if one of `texts` is longer than the host exchanges."""
+        for text in texts:
+            # No character takes more than four bytes: only a long text needs counting.
+            if len(text) * 4 > MAX_EXCHANGED_BYTES:
+                size = len(text.encode("utf-8", "surrogatepass"))
+                if size > MAX_EXCHANGED_BYTES:
+                    raise self.abort(f"交换文字超过宿主上限 16 MiB：{size} 字节")
+
+    def hold(self, task: asyncio.Future[Any]) -> None:
+        """Keep the event open, and the platform's event alive, until `task` has ended."""
+        if self._tasks is None:
+            self._tasks = set()
+            if self._keep_alive is not None:
+                promise = platform.Promise()
+                self._keep_alive(promise.js)
+                self.at_close(promise.resolve)
+        self._pending += 1
+        self._tasks.add(task)
+        task.add_done_callback(self._release)
+
+    def _release(self, task: asyncio.Future[Any]) -> None:
+        if self._tasks is not None:
+            self._tasks.discard(task)
+        self.leave()
+
+    def leave(self) -> None:
+        """Count one end: the handler's, or that of something it waits for. The last one closes the event."""
+        self._pending -= 1
+        if self._pending == 0:
+            self.close()
+
+    def at_close(self, call: Callable[[], None]) -> None:
+        """Have `call` called when the event closes."""
+        if self._at_close is None:
+            self._at_close = []
+        self._at_close.append(call)
+
+    def close(self) -> None:
+        """Close the event: functions are refused from now on, and none of its timers stays pending."""
+        if self.closed:
+            return
+        self.closed = True
+        if self._sleepers is not None:
+            for sleeper, timer in self._sleepers.items():
+                timer.cancel()
+                if not sleeper.done():
+                    sleeper.set_result(None)
+            self._sleepers = None
+        for call in self._at_close or ():
+            call()
+
+    def cancel_tasks(self) -> None:
+        """Cancel everything that the event still waits for."""
+        for task in tuple(self._tasks or ()):
+            task.cancel()
+
+    async def sleep(self, delay_ms: float) -> None:
+        """Wait; the timer is gone when the wait ends, is cancelled, or the event closes."""
+        sleeper = asyncio.get_running_loop().create_future()
+
+        def wake() -> None:
+            if not sleeper.done():
+                sleeper.set_result(None)
+
+        if self._sleepers is None:
+            self._sleepers = {}
+        self._sleepers[sleeper] = platform.Timer(delay_ms, wake)
+        try:
+            await sleeper
+        finally:
+            if self._sleepers is not None and (timer := self._sleepers.pop(sleeper, None)) is not None:
+                timer.cancel()
+
+
+def enter(event: Event) -> None:
+    """Make `event` the current one of the calling context."""
+    _current.set(event)
+
+
+def peek() -> Event | None:
+    """Return the open event that the caller runs in, aborted or not, or None."""
+    event = _current.get()
+    return None if event is None or event.closed else event
+
+
+def current() -> Event | None:
+    """Return the open event that the caller runs in, or None.
+
+    Raises:
+        宿主中止: the event was aborted before.
+    """
+    event = _current.get()
+    if event is None:
+        return None
+    if event.aborted is not None:
+        raise event.aborted
+    return None if event.closed else event
+
+
+def open_event() -> Event:
+    """Return the open event that the caller runs in.
+
+    Raises:
+        豫言异常: there is none.
+        宿主中止: the event was aborted before.
+    """
+    event = current()
+    if event is None:
+        raise 豫言异常("当前没有入站事件")
+    return event
+
+
+def 读取入站事件种类() -> str:
+    """Return the kind of the current event: one of `KINDS` (读取入站事件种类, 网页入站).
+
+    Raises:
+        豫言异常: no event is open in the calling task.
+        宿主中止: the event was aborted before.
+    """
+    return open_event().kind
+
+
+event_kind = 读取入站事件种类
+
+
+def wait_until(awaitable: Awaitable[Any]) -> None:
+    """Keep the current event open until `awaitable` has ended, past the end of its handler.
+
+    The event's time limit counts on: when it passes, what is still waited for is cancelled. An error that
+    the awaitable raises does not fail the event.
+
+    Args:
+        awaitable: a coroutine, a task or a future; a coroutine is started as a task of the event.
+
+    Raises:
+        豫言异常: no event is open in the calling task.
+        宿主中止: the event was aborted before.
+    """
+    event = open_event()
+    event.hold(asyncio.ensure_future(awaitable))
+
+
+async def sleep(delay_ms: float) -> None:
+    """Wait for `delay_ms` milliseconds, at the longest until the current event closes.
+
+    Unlike asyncio.sleep it leaves no timer behind when it is cancelled: a pending timer keeps a Durable
+    Object in memory, and billed.
+
+    Raises:
+        豫言异常: no event is open in the calling task.
+        宿主中止: the event was aborted before, or while waiting.
+    """
+    event = open_event()
+    await event.sleep(delay_ms)
+    if event.aborted is not None:
+        raise event.aborted

@@ -1,0 +1,184 @@
+"""JSON text: what may enter the store or a queue, and what may come out.
+
+The authority on JSON is the engine's JSON.parse and JSON.stringify: the values are the ones that a
+JavaScript Worker sharing the data would see. What the specifications ask beyond that is checked here, on
+the text: its size in UTF-8, its depth, the records reserved for the host, numbers that overflow. Cheap
+tests at the speed of C come first and decide nearly always; an exact one follows where they leave doubt.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from . import platform
+
+if TYPE_CHECKING:
+    from js import JsValue
+
+RESERVED_NAMES = frozenset({"$句柄", "$未定义", "$大整数", "$数字"})
+
+_SPACE = "[ \\t\\n\\r]*+"
+# A reserved name has a few characters, each spelt in at most six.
+_MEMBER = f'"((?:\\$|\\\\u0024)[^"]{{0,24}})"{_SPACE}:'
+_DOLLAR_MEMBER = re.compile(_MEMBER)
+_DOLLAR_MEMBER_FIRST = re.compile(f"\\{{{_SPACE}{_MEMBER}")
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_LARGE_NUMBER = re.compile(rb"[0-9.]++(?:[eE]\+?[0-9]++)|[0-9]{200,}+")
+# Digits become 0 and exponents e without a plus: a number that overflows holds one of the two runs.
+_DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
+_LARGE_EXPONENT = b"0e000"
+_MANY_DIGITS = b"0" * 200
+_ANY_EXPONENT = b"0e"
+
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"[]{}')
+
+# How a Date, and nothing else that could be stored, ends in JSON text; a string may look the same.
+_TIME_END = re.compile(r'\.[0-9]{3}Z"')
+_DOM_EXCEPTION = re.compile(r'"code":[0-9]+,"name":"|"name":"[^"]*","code":')
+
+
+class NotJsonText(ValueError):
+    """A text is not JSON."""
+
+
+class Unreadable(ValueError):
+    """What the platform holds cannot come out as JSON text: it is no JSON value, or nests too deep."""
+
+    def __init__(self, *, too_deep: bool) -> None:
+        super().__init__()
+        self.too_deep = too_deep
+
+
+def parse(text: str) -> JsValue:
+    """Return the engine's value of `text`.
+
+    Raises:
+        NotJsonText: it is not JSON text.
+    """
+    try:
+        return platform.parse(text)
+    except platform.PlatformError as error:
+        raise NotJsonText from error
+
+
+def encode(text: str) -> bytes:
+    """Return `text` in UTF-8.
+
+    Raises:
+        NotJsonText: it holds a lone surrogate, so that no UTF-8 says it.
+    """
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise NotJsonText from error
+
+
+def nests_deeper(data: bytes, levels: int) -> bool:
+    """Return whether valid JSON text has more than `levels` arrays and objects inside one another."""
+    if data.count(b"[") + data.count(b"{") <= levels:
+        return False
+    if b"\\" in data:
+        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    shape = data.translate(_BRACKETS, _NO_BRACKETS).replace(b'""', b"")
+    if b'"' in shape:  # strings that hold brackets: every other piece is outside of them
+        shape = b"".join(shape.split(b'"')[::2])
+    for _ in range(levels):
+        if not shape:
+            return False
+        shape = shape.replace(b"[]", b"")
+    return bool(shape)
+
+
+def has_reserved_record(text: str) -> bool:
+    """Return whether valid JSON text holds an object whose only member has a reserved name."""
+    if not _may_hold_reserved(text):
+        return False
+    if not any(_is_reserved(match[1]) for match in _DOLLAR_MEMBER_FIRST.finditer(text)):
+        return False
+    found = False
+
+    def look(members: list[tuple[str, Any]]) -> None:
+        nonlocal found
+        names = {name for name, _ in members}
+        found = found or (len(names) == 1 and not names.isdisjoint(RESERVED_NAMES))
+
+    json.loads(text, object_pairs_hook=look, parse_int=float)
+    return found
+
+
+def has_reserved_member(text: str) -> bool:
+    """Return whether valid JSON text holds an object with a member of a reserved name."""
+    return _may_hold_reserved(text) and any(
+        _is_reserved(match[1]) for match in _DOLLAR_MEMBER.finditer(text)
+    )
+
+
+def _may_hold_reserved(text: str) -> bool:
+    return '"$' in text or '"\\u0024' in text
+
+
+def _is_reserved(spelling: str) -> bool:
+    try:
+        return json.loads(f'"{spelling}"') in RESERVED_NAMES
+    except ValueError:  # cut off inside an escaped quote
+        return False
+
+
+def overflows(data: bytes) -> bool:
+    """Return whether valid JSON text holds a number that is an infinity in double precision."""
+    shape = data.translate(_DIGITS, b"+")
+    if _LARGE_EXPONENT not in shape and _MANY_DIGITS not in shape:
+        return False
+    numbers = _LARGE_NUMBER.finditer(_STRING.sub(b"", data))
+    return any(math.isinf(float(number[0])) for number in numbers)
+
+
+def may_grow(data: bytes) -> bool:
+    """Return whether the canonical form of valid JSON text may be longer than the text itself.
+
+    Only a number with an exponent grows: 1e20 becomes 100000000000000000000.
+    """
+    return _ANY_EXPONENT in data.translate(_DIGITS, b"+-")
+
+
+def outgoing(value: JsValue, levels: int) -> str:
+    """Return the engine's JSON text of a value that the platform holds.
+
+    Raises:
+        Unreadable: the value is no JSON value, or it nests deeper than `levels`.
+    """
+    try:
+        text = platform.stringify(value)
+    except platform.PlatformError as error:  # a BigInt, a cycle, or the end of the engine's stack
+        raise Unreadable(too_deep=platform.is_range_error(error)) from error
+    if text is None or (
+        _is_doubtful(text)
+        and not platform.deeply_equals_its_text(value, text)
+        and not platform.is_json_value(value)
+    ):
+        raise Unreadable(too_deep=False)
+    if nests_deeper(text.encode(), levels):
+        raise Unreadable(too_deep=True)
+    return text
+
+
+def _is_doubtful(text: str) -> bool:
+    """Return whether `text` might come from something that is no JSON value.
+
+    Everything that can be stored and is none leaves a trace: null (undefined, a hole, NaN, an infinity),
+    an empty object (Map, Set, RegExp, binary and the like), "0" as a first member (typed arrays), a
+    stack (Error), a code beside a name (DOMException) or a time (Date).
+    """
+    return (
+        "null" in text
+        or "{}" in text
+        or '{"0":' in text
+        or '"stack":' in text
+        or ('Z"' in text and _TIME_END.search(text) is not None)
+        or ('"code":' in text and _DOM_EXCEPTION.search(text) is not None)
+    )

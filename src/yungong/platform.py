@@ -1,0 +1,355 @@
+"""The platform's objects as the package sees them; no other module touches JavaScript.
+
+This module converts values, names the platform's calls and holds no policy: what is allowed, what a
+failure means and in which words it is told is decided by its callers. Nothing here is looked up at
+import, because a deployed Worker is snapshotted after its top level has run and a JavaScript object in a
+global makes that snapshot fail.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from js import DurableObjectState, DurableObjectStorage, DurableObjectTransaction, JsPromise, JsValue
+
+if sys.platform == "emscripten":
+    from pyodide.ffi import JsException as PlatformError
+    from pyodide.ffi import JsProxy, create_once_callable, create_proxy, jsnull
+    from workers import DurableObject as DurableObjectBase
+    from workers import WorkerEntrypoint as WorkerBase
+else:
+    # Plain CPython has no platform: the names exist so that `import yungong` works there.
+    PlatformError = RuntimeError
+    JsProxy = DurableObjectBase = WorkerBase = object
+    jsnull = create_once_callable = create_proxy = None
+
+# The latest time that the platform's setAlarm takes: the end of its signed 64-bit nanoseconds, year 2262.
+MAX_ALARM_MS = 9_223_372_036_854
+MAX_LIST_LIMIT = 2**31 - 1
+
+
+class _Engine:
+    """The JavaScript functions that the package calls, looked up once at first use."""
+
+    __slots__ = (
+        "array_from",
+        "array_of",
+        "clear_timeout",
+        "deep_equal",
+        "is_array",
+        "keys",
+        "parse",
+        "set_timeout",
+        "stringify",
+        "tag",
+        "with_resolvers",
+    )
+
+    def __init__(self) -> None:
+        import js
+        from workers import import_from_javascript
+
+        self.parse = js.JSON.parse
+        self.stringify = js.JSON.stringify
+        self.array_from = js.Array.from_
+        self.array_of = js.Array.of
+        self.is_array = js.Array.isArray
+        self.keys = js.Object.keys
+        self.tag = js.Function.prototype.call.bind(js.Object.prototype.toString)
+        self.set_timeout = js.setTimeout
+        self.clear_timeout = js.clearTimeout
+        self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
+        try:
+            self.deep_equal = import_from_javascript("node:util").isDeepStrictEqual
+        except ImportError:  # nodejs_compat is off: the walk in `is_json_value` judges alone
+            self.deep_equal = None
+
+
+@cache
+def engine() -> _Engine:
+    """Return the JavaScript functions; the first call must stand where run_sync works."""
+    return _Engine()
+
+
+def error_text(error: BaseException) -> str:
+    """Return the platform's own words: an Error's message, or the string of any other reason."""
+    if isinstance(error, PlatformError):
+        message = getattr(error, "message", None)
+        if isinstance(message, str):
+            return message
+    return str(error)
+
+
+def is_range_error(error: BaseException) -> bool:
+    """Return whether the platform's error is a RangeError, as when the engine's stack ends."""
+    return getattr(error, "name", None) == "RangeError"
+
+
+def now_ms() -> int:
+    """Return the wall clock in Unix milliseconds."""
+    return round(time.time() * 1000)
+
+
+def unwrap(wrapped: Any, attribute: str) -> Any:
+    """Return the raw object inside one of the SDK's wrappers, or `wrapped` where it is none."""
+    return getattr(wrapped, attribute, wrapped)
+
+
+# JSON values
+
+
+def parse(text: str) -> JsValue:
+    """Return JSON.parse(text), raising PlatformError where the engine refuses it."""
+    return engine().parse(text)
+
+
+def stringify(value: JsValue) -> str | None:
+    """Return JSON.stringify(value); None for undefined."""
+    return engine().stringify(value)
+
+
+def is_array(value: JsValue) -> bool:
+    """Return whether `value` is an array."""
+    return isinstance(value, JsProxy) and engine().is_array(value)
+
+
+def member_names(value: JsValue) -> list[str] | None:
+    """Return the names of an object's members, or None where `value` is no object or an array."""
+    if not isinstance(value, JsProxy) or engine().is_array(value):
+        return None
+    return list(engine().keys(value))
+
+
+def deeply_equals_its_text(value: JsValue, text: str) -> bool:
+    """Return whether `value` is exactly what JSON.parse makes of `text`.
+
+    A False is no verdict: -0, an undefined member and a boxed primitive are unequal to their text.
+    """
+    deep_equal = engine().deep_equal
+    return deep_equal is not None and deep_equal(value, engine().parse(text))
+
+
+def is_json_value(value: JsValue) -> bool:
+    """Return whether `value` says the same as its JSON text, by a full walk.
+
+    The value must have a JSON text: BigInts and cycles are found by JSON.stringify. Members that are
+    undefined count as absent, boxed primitives as their values and an Error without a stack as its
+    members, as in JSON.
+    """
+    tag = engine().tag
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            return False
+        if value is jsnull or not isinstance(value, JsProxy):
+            continue
+        match tag(value):
+            case "[object Array]":
+                keys = engine().keys(value)
+                if keys.length != value.length:  # a hole, or a member that JSON would drop
+                    return False
+                pending.extend(value)
+            case "[object Object]":
+                pending.extend(_members(value))
+            case "[object Error]":
+                if "stack" in engine().keys(value):
+                    return False
+                pending.extend(_members(value))
+            case "[object Number]":
+                pending.append(value.valueOf())
+            case "[object String]" | "[object Boolean]":
+                pass
+            case _:
+                return False
+    return True
+
+
+def _members(value: JsProxy) -> list[JsValue]:
+    entries = value.object_entries()
+    return [member for _, member in entries if member is not None]
+
+
+# Time
+
+
+class Timer:
+    """A JavaScript timer that is cleared when cancelled: asyncio's leaves it pending, and billed."""
+
+    __slots__ = ("_handle", "_proxy")
+
+    def __init__(self, delay_ms: float, fire: Callable[[], None]) -> None:
+        self._proxy = create_proxy(fire)
+        self._handle = engine().set_timeout(self._proxy, delay_ms)
+
+    def cancel(self) -> None:
+        """Clear the timer; after it has fired, only release what it holds."""
+        if self._proxy is not None:
+            engine().clear_timeout(self._handle)
+            self._proxy.destroy()
+            self._proxy = None
+
+
+# Storage
+
+
+class Storage:
+    """The storage of one SQLite-backed object: synchronous keys and values, alarms, transactions."""
+
+    __slots__ = ("_array_from", "_delete", "_get", "_kv", "_list", "_put", "_raw", "_sql")
+
+    def __init__(self, state: DurableObjectState) -> None:
+        self._raw: DurableObjectStorage = state.storage
+        self._sql = self._raw.sql  # throws for a class that is not in new_sqlite_classes
+        kv = self._kv = self._raw.kv
+        self._get, self._put, self._delete, self._list = kv.get, kv.put, kv.delete, kv.list
+        self._array_from = engine().array_from
+
+    def get(self, key: str) -> JsValue:
+        """Return the value under `key`; None where there is none."""
+        return self._get(key)
+
+    def boxed(self, key: str) -> JsProxy:
+        """Return the value under `key` as the one element of an array."""
+        return self._array_from(engine().array_of(key), self._get, self._kv)
+
+    def put(self, key: str, value: JsValue) -> None:
+        """Store a value that JSON.parse made."""
+        self._put(key, value)
+
+    def delete(self, key: str) -> bool:
+        """Delete a key and return whether it existed."""
+        return self._delete(key)
+
+    def list(self, options: str) -> JsProxy:
+        """Return the array of [key, value] that `options`, a JSON object text, asks for."""
+        return self._array_from(self._list(engine().parse(options)))
+
+    def size(self) -> int:
+        """Return the size of the object's database in bytes."""
+        return self._sql.databaseSize
+
+    def delete_all(self) -> JsPromise:
+        """Delete every key and table, and the alarm where the compatibility date says so."""
+        return self._raw.deleteAll()
+
+    def transaction(self, closure: Callable[[DurableObjectTransaction], Any]) -> JsPromise:
+        """Run `closure` in a transaction that ends when the promise it returns, or it itself, has."""
+        return self._raw.transaction(create_once_callable(closure))
+
+    @property
+    def alarms(self) -> DurableObjectStorage:
+        """What getAlarm, setAlarm and deleteAlarm are called on outside a transaction."""
+        return self._raw
+
+    def query(self, statement: str, *bindings: int | None) -> list[list[Any]]:
+        """Run one SQL statement and return its rows."""
+        return self._sql.exec(statement, *bindings).raw().toArray().to_py()
+
+
+class Promise:
+    """A JavaScript promise that Python settles, without a trip round the event loop."""
+
+    __slots__ = ("_resolve", "js")
+
+    def __init__(self) -> None:
+        resolvers = engine().with_resolvers()
+        self.js = resolvers.promise
+        self._resolve = resolvers.resolve
+
+    def resolve(self) -> None:
+        """Resolve the promise with undefined; a second time does nothing."""
+        self._resolve()
+
+
+def alarm_info(info: Any) -> tuple[int, int]:
+    """Return the scheduled time in Unix milliseconds and the retry count of a firing alarm."""
+    scheduled = info.scheduledTime
+    return int(scheduled.getTime() if isinstance(scheduled, JsProxy) else scheduled), int(info.retryCount)
+
+
+async def get_alarm(alarms: DurableObjectStorage | DurableObjectTransaction) -> int | None:
+    """Return the platform's alarm time in Unix milliseconds, or None where no alarm is set."""
+    at_ms = await alarms.getAlarm()
+    return None if at_ms is jsnull else at_ms
+
+
+# Queues
+
+
+class Rejected(Exception):
+    """A queue refused what it was sent; the text is the platform's own."""
+
+
+async def send(queue: Any, value: JsValue, options: str) -> None:
+    """Send one message with `options`, given as JSON text."""
+    try:
+        await queue.send(value, engine().parse(options))
+    except PlatformError as error:
+        raise Rejected(error_text(error)) from error
+
+
+async def send_batch(queue: Any, requests: JsValue) -> None:
+    """Send an array of requests."""
+    try:
+        await queue.sendBatch(requests)
+    except PlatformError as error:
+        raise Rejected(error_text(error)) from error
+
+
+class Environment:
+    """The raw bindings and variables of one deployment."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+
+    def variable(self, name: str) -> str | None:
+        """Return a variable as JSON text; a text variable is taken to hold it. None where it is missing."""
+        value = getattr(self.raw, name, None)
+        return value if value is None or isinstance(value, str) else engine().stringify(value)
+
+    def queue(self, name: str) -> Any:
+        """Return the queue producer bound to `name`, or None where there is none or it is something else."""
+        binding = getattr(self.raw, name, None)
+        if isinstance(binding, JsProxy) and engine().tag(binding) == "[object WorkerQueue]":
+            return binding
+        return None
+
+
+class Batch:
+    """One batch of messages that the platform delivered."""
+
+    __slots__ = ("messages", "queue", "raw")
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        self.queue: str = raw.queue
+        self.messages = list(raw.messages)
+
+    def number_text(self, index: int) -> str:
+        """Return the JSON text of a body that arrived as an int.
+
+        Raises:
+            PlatformError: it is a BigInt, which arrives as an int too.
+        """
+        return engine().stringify(self.messages[index], engine().array_of("body"))[len('{"body":') : -1]
+
+    def ack(self, index: int) -> None:
+        """Acknowledge one message."""
+        self.messages[index].ack()
+
+    def retry(self, index: int, options: str | None) -> None:
+        """Ask for one message again, with `options` as JSON text or none."""
+        if options is None:
+            self.messages[index].retry()
+        else:
+            self.messages[index].retry(engine().parse(options))

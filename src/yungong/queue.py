@@ -1,0 +1,291 @@
+"""消息队列 (message queue) 0.1.0: sending to permitted queues, and reading the current batch.
+
+A message's body is any JSON value. Everything is checked before the platform is called: of a batch with one
+bad item nothing is sent.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from . import jsontext, platform
+from .errors import 豫言异常
+from .events import current, open_event
+from .store import require_text
+
+if TYPE_CHECKING:
+    from .events import Event
+
+MAX_BODY_BYTES = 128_000
+MAX_BODIES_BYTES = 256_000
+MAX_BATCH_TEXT_BYTES = 1024 * 1024
+MAX_BATCH_ITEMS = 100
+MAX_SENT_LEVELS = 24
+MAX_READ_LEVELS = 32
+MAX_DELAY_SECONDS = 43_200
+
+_DELAY = f"延迟秒数须在 0 至 {MAX_DELAY_SECONDS} 之间"
+_BODY_TOO_LONG = f"消息体超过 {MAX_BODY_BYTES} 字节"
+# 1e20 becomes 100000000000000000000: no number grows more.
+_MAX_GROWTH = 5.25
+
+
+async def 发送队列消息(binding: str, body: str, delay_seconds: int) -> None:
+    """Send one message (消息队列, 生产者).
+
+    Args:
+        binding: the name of a queue binding that the deployment permits.
+        body: JSON text; it and its canonical form are at most 128000 bytes of UTF-8 and 24 levels, without
+            the host's reserved records.
+        delay_seconds: 0 to 43200; 0 means no delay.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        豫言异常: no event is open, or an argument is out of range: nothing was sent. Or 队列发送失败：with
+            the platform's own text.
+        宿主中止: the binding is not permitted or not configured, an argument is longer than 16 MiB: nothing
+            was sent.
+    """
+    require_text("队列绑定名", binding)
+    require_text("消息体", body)
+    _require_int("延迟秒数", delay_seconds)
+    event = open_event()
+    event.check_exchanged(binding, body)
+    if not binding:
+        raise 豫言异常("队列绑定名不能为空")
+    if not 0 <= delay_seconds <= MAX_DELAY_SECONDS:
+        raise 豫言异常(_DELAY)
+    value = _parse_body(body)
+    options: dict[str, Any] = {"contentType": "json"}
+    if delay_seconds:
+        options["delaySeconds"] = delay_seconds
+    queue = _permitted(event, binding)
+    try:
+        await platform.send(queue, value, json.dumps(options))
+    except platform.Rejected as error:
+        raise 豫言异常(f"队列发送失败：{error}") from error
+
+
+async def 批量发送队列消息(binding: str, messages: str) -> None:
+    """Send up to 100 messages together (消息队列, 生产者).
+
+    Args:
+        binding: the name of a queue binding that the deployment permits.
+        messages: the text of a JSON array of 1 to 100 items {"body": any JSON value, "delaySeconds": an
+            integer from 0 to 43200, or left out}; at most 1 MiB, each body at most 128000 bytes in its
+            canonical form and all of them 256000, 24 levels each.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        豫言异常: no event is open, or an argument is out of range: nothing was sent. Or 队列批量发送失败：with
+            the platform's own text: whether some were sent then is the platform's.
+        宿主中止: the binding is not permitted or not configured, an argument is longer than 16 MiB: nothing
+            was sent.
+    """
+    require_text("队列绑定名", binding)
+    require_text("批量消息", messages)
+    event = open_event()
+    event.check_exchanged(binding, messages)
+    if not binding:
+        raise 豫言异常("队列绑定名不能为空")
+    requests = _parse_batch(messages)
+    queue = _permitted(event, binding)
+    try:
+        await platform.send_batch(queue, requests)
+    except platform.Rejected as error:
+        raise 豫言异常(f"队列批量发送失败：{error}") from error
+
+
+def 读取队列批次() -> str:
+    """Return the current batch (消息队列, 消费者). Reading acknowledges nothing.
+
+    Returns:
+        JSON text {"queue": name, "messages": [{"id", "attempts" (from 1), "timestamp" (Unix milliseconds),
+        "body"}, …]}; the order of the messages is that of the indexes for 确认队列消息 and 重试队列消息.
+
+    Raises:
+        豫言异常: 当前事件不是队列事件; or 队列消息正文不是 JSON 值：序号 n.
+        宿主中止: a body nests deeper than 32 levels, or the text is longer than 16 MiB.
+    """
+    event = _queue_event()
+    batch = event.batch
+    messages = []
+    for index, message in enumerate(batch.messages):
+        try:
+            body = message.body
+            if type(body) is int:
+                text = batch.number_text(index)
+            else:
+                text = jsontext.outgoing(body, MAX_READ_LEVELS)
+        except (jsontext.Unreadable, platform.PlatformError) as error:
+            if isinstance(error, jsontext.Unreadable) and error.too_deep:
+                raise event.abort(f"队列消息正文嵌套超过 {MAX_READ_LEVELS} 层：序号 {index}", error) from error
+            raise 豫言异常(f"队列消息正文不是 JSON 值：序号 {index}") from error
+        messages.append(
+            f'{{"id":{json.dumps(message.id)},"attempts":{message.attempts},'
+            f'"timestamp":{message.timestamp.getTime()},"body":{text}}}'
+        )
+    text = f'{{"queue":{json.dumps(batch.queue)},"messages":[{",".join(messages)}]}}'
+    event.check_exchanged(text)
+    return text
+
+
+def 确认队列消息(index: int) -> None:
+    """Acknowledge one message of the current batch: it will not be retried (消息队列, 消费者).
+
+    Args:
+        index: its place in the batch, from 0.
+
+    Raises:
+        TypeError: `index` is not an int.
+        豫言异常: 当前事件不是队列事件; or 队列消息序号越界.
+        宿主中止: the platform refused.
+    """
+    _require_int("队列消息序号", index)
+    event = _queue_event()
+    _check_index(event, index)
+    try:
+        event.batch.ack(index)
+    except platform.PlatformError as error:
+        raise _fault(event, error) from error
+
+
+def 重试队列消息(index: int, delay_seconds: int) -> None:
+    """Ask for one message of the current batch to be delivered again (消息队列, 消费者).
+
+    Args:
+        index: its place in the batch, from 0.
+        delay_seconds: 1 to 43200, or 0 for the platform's own delay.
+
+    Raises:
+        TypeError: an argument is not an int.
+        豫言异常: 当前事件不是队列事件; 队列消息序号越界; or 延迟秒数须在 0 至 43200 之间.
+        宿主中止: the platform refused.
+    """
+    _require_int("队列消息序号", index)
+    _require_int("延迟秒数", delay_seconds)
+    event = _queue_event()
+    _check_index(event, index)
+    if not 0 <= delay_seconds <= MAX_DELAY_SECONDS:
+        raise 豫言异常(_DELAY)
+    options = json.dumps({"delaySeconds": delay_seconds}) if delay_seconds else None
+    try:
+        event.batch.retry(index, options)
+    except platform.PlatformError as error:
+        raise _fault(event, error) from error
+
+
+send_message = 发送队列消息
+send_messages = 批量发送队列消息
+read_batch = 读取队列批次
+ack_message = 确认队列消息
+retry_message = 重试队列消息
+
+
+def _parse_body(text: str) -> Any:
+    try:
+        data = jsontext.encode(text)
+        if len(data) > MAX_BODY_BYTES:
+            raise 豫言异常(_BODY_TOO_LONG)
+        value = jsontext.parse(text)
+    except jsontext.NotJsonText as error:
+        raise 豫言异常("消息体不是有效的 JSON 文字") from error
+    _check_body(text, data)
+    if jsontext.overflows(data):
+        raise 豫言异常("消息体含超出双精度范围的数字")
+    if len(data) * _MAX_GROWTH > MAX_BODY_BYTES and jsontext.may_grow(data):
+        canonical = platform.stringify(value)
+        if len(canonical.encode()) > MAX_BODY_BYTES:
+            raise 豫言异常(_BODY_TOO_LONG)
+    return value
+
+
+def _check_body(text: str, data: bytes, place: str = "") -> None:
+    if jsontext.nests_deeper(data, MAX_SENT_LEVELS):
+        raise 豫言异常(f"消息体的嵌套超过 {MAX_SENT_LEVELS} 层{place}")
+    if jsontext.has_reserved_member(text):
+        raise 豫言异常(f"消息体含宿主专用的记号（$句柄、$未定义、$大整数 或 $数字）{place}")
+
+
+def _parse_batch(text: str) -> Any:
+    """Return the platform's requests for a valid batch."""
+    try:
+        data = jsontext.encode(text)
+        if len(data) > MAX_BATCH_TEXT_BYTES:
+            raise 豫言异常("批量消息的数组文字超过 1 MiB")
+        items = jsontext.parse(text)
+    except jsontext.NotJsonText as error:
+        raise 豫言异常("批量消息不是有效的 JSON 文字") from error
+    if not platform.is_array(items):
+        raise 豫言异常("批量消息须为 JSON 数组")
+    if not items.length:
+        raise 豫言异常("批量消息不得为空")
+    if items.length > MAX_BATCH_ITEMS:
+        raise 豫言异常(f"批量消息不得超过 {MAX_BATCH_ITEMS} 条")
+    if jsontext.overflows(data):
+        raise 豫言异常("批量消息含超出双精度范围的数字")
+    total = 0
+    requests = []
+    for index, item in enumerate(items):
+        request, size = _parse_item(item, index)
+        requests.append(request)
+        total += size
+    if total > MAX_BODIES_BYTES:
+        raise 豫言异常(f"全部消息体合计超过 {MAX_BODIES_BYTES} 字节")
+    return platform.parse(f"[{','.join(requests)}]")
+
+
+def _parse_item(item: Any, index: int) -> tuple[str, int]:
+    """Return the text of the platform's request for one item of a batch, and the size of its body."""
+    members = platform.member_names(item)
+    if members is None:
+        raise 豫言异常(f"批量消息的项须为 JSON 对象：序号 {index}")
+    if "body" not in members:
+        raise 豫言异常(f"批量消息的项缺 body：序号 {index}")
+    for name in members:
+        if name not in ("body", "delaySeconds"):
+            raise 豫言异常(f"批量消息的项含未知的成员 {json.dumps(name)}：序号 {index}")
+    delay_seconds = item.delaySeconds if "delaySeconds" in members else 0
+    if type(delay_seconds) is not int:
+        raise 豫言异常(f"批量消息的 delaySeconds 须为整数：序号 {index}")
+    if not 0 <= delay_seconds <= MAX_DELAY_SECONDS:
+        raise 豫言异常(_DELAY)
+    body = item.body
+    text = str(body) if type(body) is int else platform.stringify(body)
+    data = text.encode()
+    if len(data) > MAX_BODY_BYTES:
+        raise 豫言异常(_BODY_TOO_LONG)
+    _check_body(text, data, f"：序号 {index}")
+    delay = f',"delaySeconds":{delay_seconds}' if delay_seconds else ""
+    return f'{{"body":{text},"contentType":"json"{delay}}}', len(data)
+
+
+def _permitted(event: Event, binding: str) -> Any:
+    if binding not in event.execution.queues:
+        raise event.abort(f"队列绑定 {json.dumps(binding, ensure_ascii=False)} 未获许可")
+    queue = event.environment.queue(binding)
+    if queue is None:
+        raise event.abort(f"队列绑定 {json.dumps(binding, ensure_ascii=False)} 没有配置，或不是队列")
+    return queue
+
+
+def _queue_event() -> Event:
+    event = current()
+    if event is None or event.batch is None:
+        raise 豫言异常("当前事件不是队列事件")
+    return event
+
+
+def _check_index(event: Event, index: int) -> None:
+    if not 0 <= index < len(event.batch.messages):
+        raise 豫言异常("队列消息序号越界")
+
+
+def _fault(event: Event, error: BaseException) -> BaseException:
+    return event.abort(f"队列故障：{platform.error_text(error)}", error)
+
+
+def _require_int(name: str, value: object) -> None:
+    if type(value) is not int:
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")

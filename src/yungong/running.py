@@ -1,0 +1,116 @@
+"""Running a handler under its event's time limit.
+
+The handler runs in a task of its own, started at once: one that never waits has ended before any timer is
+set or any turn of the event loop is taken. When the limit passes, the event is aborted and has failed; the
+handler is cancelled, and one that swallows its cancellation gets no further, because every later call is
+refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextvars import copy_context
+from inspect import isawaitable
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from . import events, platform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from contextvars import Context
+
+
+class Run:
+    """One handler's run: ended when `finished` is true, and then with `error` or `value`."""
+
+    __slots__ = ("_event", "_limit_ms", "_notify", "_task", "error", "finished", "value")
+
+    def __init__(
+        self,
+        event: events.Event,
+        handler: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        limit_ms: float,
+        notify: Callable[[Run], None],
+        context: Context,
+    ) -> None:
+        """Start `handler(*arguments)` in `event` and `context`; `notify` is called once, at its end."""
+        self.finished = False
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self._event = event
+        self._limit_ms = limit_ms
+        self._notify = notify
+        event.deadline_s = monotonic() + limit_ms / 1000
+        context.run(events.enter, event)
+        self._task = _start_task(self._body(handler, arguments), context)
+        if not event.closed:
+            event.at_close(platform.Timer(limit_ms, self._expire).cancel)
+
+    def result(self) -> Any:
+        """Return what the handler returned, or raise what it raised; the run must have ended."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+    async def _body(self, handler: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        try:
+            value = handler(*arguments)
+            self.value = await value if isawaitable(value) else value
+        except (SystemExit, KeyboardInterrupt) as error:
+            # Either would end the whole runtime if it escaped.
+            self.error = self._event.abort(f"{type(error).__name__}: {error}", error)
+        except BaseException as error:
+            self.error = error
+        if self.finished:
+            return
+        if self._event.aborted is None and monotonic() > self._event.deadline_s:
+            self._time_out()
+        self._finish()
+
+    def _expire(self) -> None:
+        self._time_out()
+        self._task.cancel()
+        self._event.cancel_tasks()
+        if not self.finished:
+            self._finish()
+        self._event.close()
+
+    def _time_out(self) -> None:
+        self._event.abort(f"{self._event.kind} 事件超过时限 {self._limit_ms:.0f} 毫秒")
+
+    def _finish(self) -> None:
+        self.finished = True
+        if self._event.aborted is not None:
+            self.error = self._event.aborted
+        self._event.leave()
+        self._notify(self)
+
+
+def _start_task(body: Coroutine[Any, Any, None], context: Context) -> asyncio.Task[None]:
+    loop = asyncio.get_running_loop()
+    if sys.version_info >= (3, 12):
+        return asyncio.Task(body, loop=loop, context=context, eager_start=True)
+    return loop.create_task(body, context=context)
+
+
+async def run(event: events.Event, handler: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a handler to its end under the limit of its event's kind, and return what it returns.
+
+    Raises:
+        宿主中止: the event was aborted, by a call in it or by its time limit.
+        BaseException: whatever the handler let escape, unchanged.
+    """
+    ended = asyncio.get_running_loop().create_future()
+
+    def notify(_: Run) -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    limit_ms = event.execution.limit_ms(event.kind)
+    handler_run = Run(event, handler, arguments, limit_ms, notify, copy_context())
+    if not handler_run.finished:
+        await ended
+    return handler_run.result()

@@ -1,0 +1,303 @@
+"""持久事务 (durable transaction) 0.2.0, 事务: several reads and writes that happen together or not at all.
+
+执行持久事务 enters the application's `durable-transaction` handler. All that the handler reads and writes,
+alarms included, belongs to one atomic transaction; it commits when the handler has called 完成持久事务 and
+ended, and is rolled back when it fails, in whatever way. While it runs, nothing else touches the object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from contextvars import copy_context
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from . import jsontext, platform, store
+from .durable import NOT_DURABLE
+from .errors import 豫言异常
+from .events import Event, current
+from .running import Run
+
+if TYPE_CHECKING:
+    from js import DurableObjectTransaction
+
+    from .durable import Durable
+
+KIND = "durable-transaction"
+_FAILED = "持久事务失败："
+
+
+class Transaction:
+    """One transaction: its parameter, its result, and whether its keys may still be used."""
+
+    __slots__ = ("argument", "raw", "result", "rolled_back")
+
+    def __init__(self, argument: str) -> None:
+        self.argument = argument
+        self.result: str | None = None
+        self.rolled_back = False
+        self.raw: DurableObjectTransaction = None
+
+    def check_usable(self) -> None:
+        """Refuse the keys and the alarm of a transaction that was rolled back."""
+        if self.rolled_back:
+            raise 豫言异常("事务已回滚，不能再读写它的键和告警")
+
+    def roll_back(self) -> None:
+        """Give up all that the transaction wrote; a second time does nothing."""
+        if not self.rolled_back:
+            self.rolled_back = True
+            self.raw.rollback()
+
+
+async def 执行持久事务(argument: str) -> str:
+    """Run the application's transaction handler in one atomic transaction (持久事务, 事务).
+
+    Transactions of one object run one after another. The handler ends by the time limit of
+    `durable-transaction`, or by what is left of the caller's event, whichever comes first.
+
+    Args:
+        argument: JSON text, which the handler gets verbatim.
+
+    Returns:
+        The JSON text that the handler gave to 完成持久事务, verbatim.
+
+    Raises:
+        TypeError: `argument` is not a str.
+        豫言异常: the event is no Durable Object's or already a transaction, `argument` is not JSON text;
+            or, beginning with 持久事务失败： and the reason, the handler failed, never completed or ran out
+            of time, or the platform refused the commit: then nothing it wrote stays.
+        宿主中止: `argument` is longer than 16 MiB, or the caller's event ran out of time.
+    """
+    store.require_text("事务参数", argument)
+    event = current()
+    if event is None or event.durable is None:
+        raise 豫言异常(NOT_DURABLE)
+    if event.transaction is not None:
+        raise 豫言异常("事务处理入口内不能再启动事务")
+    event.check_exchanged(argument)
+    if not _is_json_text(argument):
+        raise 豫言异常("事务参数不是有效的 JSON 文字")
+    attempt = _Attempt(event, event.durable, argument)
+    await event.durable.gate.enter()
+    return await attempt.run()
+
+
+def 读取持久事务参数() -> str:
+    """Return the current transaction's parameter, verbatim (持久事务, 事务).
+
+    Raises:
+        豫言异常: the event is no transaction.
+        宿主中止: the transaction was aborted before.
+    """
+    return _transaction_event().transaction.argument
+
+
+def 完成持久事务(result: str) -> None:
+    """Set the current transaction's result; it must succeed once, and only once (持久事务, 事务).
+
+    Args:
+        result: JSON text, which the caller of 执行持久事务 gets verbatim.
+
+    Raises:
+        TypeError: `result` is not a str.
+        豫言异常: the event is no transaction, the transaction was completed before, or `result` is not JSON
+            text: then a valid one may follow.
+        宿主中止: `result` is longer than 16 MiB.
+    """
+    store.require_text("事务结果", result)
+    event = _transaction_event()
+    event.check_exchanged(result)
+    if event.transaction.result is not None:
+        raise 豫言异常("完成持久事务 每次事务只能成功调用一次")
+    if not _is_json_text(result):
+        raise 豫言异常("事务结果不是有效的 JSON 文字")
+    event.transaction.result = result
+
+
+def 回滚持久事务() -> None:
+    """Give up everything that the current transaction wrote, its alarm's changes included (持久事务, 事务).
+
+    Its keys and its alarm are refused from then on; the handler completes as usual. A second call does
+    nothing.
+
+    Raises:
+        豫言异常: the event is no transaction.
+        宿主中止: the transaction was aborted before, or the platform refused.
+    """
+    event = _transaction_event()
+    try:
+        event.transaction.roll_back()
+    except platform.PlatformError as error:
+        raise event.abort(f"持久仓存储故障：{platform.error_text(error)}", error) from error
+
+
+async def 读取持久事务键值(key: str) -> tuple[bool, str]:
+    """Read one key in the current transaction, its own uncommitted writes included (持久事务, 事务).
+
+    Arguments, result and errors are those of 读取持久仓键值; 豫言异常 also when the event is no transaction or
+    the transaction was rolled back.
+    """
+    store.require_text("键", key)
+    event = _transaction_event()
+    event.check_exchanged(key)
+    store.check_key(key)
+    return store.get(event, _usable(event), key)
+
+
+async def 写入持久事务键值(key: str, value: str) -> None:
+    """Write one key in the current transaction (持久事务, 事务).
+
+    Arguments and errors are those of 写入持久仓键值; 豫言异常 also when the event is no transaction or the
+    transaction was rolled back.
+    """
+    store.require_text("键", key)
+    store.require_text("值", value)
+    event = _transaction_event()
+    event.check_exchanged(key, value)
+    store.check_key(key)
+    parsed = store.parse_value(value)
+    store.put(event, _usable(event), key, parsed)
+
+
+async def 删除持久事务键(key: str) -> None:
+    """Delete one key in the current transaction; a missing one is no error (持久事务, 事务).
+
+    Arguments and errors are those of 删除持久仓键; 豫言异常 also when the event is no transaction or the
+    transaction was rolled back.
+    """
+    store.require_text("键", key)
+    event = _transaction_event()
+    event.check_exchanged(key)
+    store.check_key(key)
+    store.delete(event, _usable(event), key)
+
+
+async def 列举持久事务键值(options: str) -> str:
+    """List keys and values as the current transaction sees them (持久事务, 事务).
+
+    Arguments, result and errors are those of 列举持久仓键值; 豫言异常 also when the event is no transaction or
+    the transaction was rolled back.
+    """
+    store.require_text("列举选项", options)
+    event = _transaction_event()
+    event.check_exchanged(options)
+    parsed = store.parse_options(options)
+    return store.listing(event, _usable(event), parsed)
+
+
+run_transaction = 执行持久事务
+transaction_argument = 读取持久事务参数
+complete_transaction = 完成持久事务
+rollback_transaction = 回滚持久事务
+transaction_get = 读取持久事务键值
+transaction_put = 写入持久事务键值
+transaction_delete = 删除持久事务键
+transaction_list = 列举持久事务键值
+
+
+class _Attempt:
+    """One run of the handler inside the platform's transaction.
+
+    The handler's failure never leaves through JavaScript, which would keep only its traceback: the platform
+    is told to roll back, and the error is raised again outside.
+    """
+
+    __slots__ = ("_caller", "_cancelled", "_context", "_durable", "_event", "_failure", "_over", "_transaction")
+
+    def __init__(self, caller: Event, durable: Durable, argument: str) -> None:
+        self._caller = caller
+        self._durable = durable
+        self._transaction = Transaction(argument)
+        self._event = Event(
+            KIND,
+            caller.app,
+            caller.environment,
+            caller.execution,
+            durable=durable,
+            transaction=self._transaction,
+        )
+        self._context = copy_context()  # JavaScript calls the closure without one
+        self._over: platform.Promise | None = None
+        self._failure: BaseException | None = None
+        self._cancelled = False
+
+    async def run(self) -> str:
+        """Run the handler, having entered the gate, and leave the gate when the platform is through."""
+        try:
+            promise = self._durable.storage.transaction(self._enter)
+        except BaseException:
+            self._durable.gate.leave()
+            raise
+        try:
+            await promise
+        except asyncio.CancelledError:
+            # The platform's transaction cannot be called off: it goes on, and rolls back at its end.
+            self._cancelled = True
+            asyncio.ensure_future(self._leave_after(promise))
+            raise
+        except platform.PlatformError as error:
+            self._leave()
+            raise 豫言异常(_FAILED + _reason(self._failure or error)) from error
+        self._leave()
+        if self._failure is not None:
+            raise 豫言异常(_FAILED + _reason(self._failure)) from self._failure
+        return self._transaction.result  # type: ignore[return-value]  # without one there is a failure
+
+    async def _leave_after(self, promise: Any) -> None:
+        with suppress(platform.PlatformError):
+            await promise
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._failure is not None or self._cancelled or self._transaction.rolled_back:
+            self._durable.alarm_records.reload()
+        self._durable.gate.leave()
+
+    def _enter(self, raw: DurableObjectTransaction) -> Any:
+        """Start the handler; called by JavaScript, which waits for the promise that this returns."""
+        self._transaction.raw = raw
+        remaining_ms = (self._caller.deadline_s - monotonic()) * 1000
+        limit_ms = min(self._event.execution.limit_ms(KIND), max(remaining_ms, 0))
+        run = Run(self._event, self._event.app.enter, (KIND,), limit_ms, self._end, self._context)
+        if run.finished:
+            return None
+        self._over = platform.Promise()
+        return self._over.js
+
+    def _end(self, run: Run) -> None:
+        transaction = self._transaction
+        if run.error is not None:
+            self._failure = run.error
+        elif transaction.result is None:
+            self._failure = 豫言异常("处理入口没有调用 完成持久事务")
+        if self._failure is not None or self._cancelled:
+            transaction.roll_back()
+        if self._over is not None:
+            self._over.resolve()
+
+
+def _reason(error: BaseException) -> str:
+    return platform.error_text(error) or type(error).__name__
+
+
+def _is_json_text(text: str) -> bool:
+    try:
+        jsontext.encode(text)
+        jsontext.parse(text)
+    except jsontext.NotJsonText:
+        return False
+    return True
+
+
+def _transaction_event() -> Event:
+    event = current()
+    if event is None or event.transaction is None:
+        raise 豫言异常("当前事件不是事务处理入口")
+    return event
+
+
+def _usable(event: Event) -> Durable:
+    event.transaction.check_usable()  # type: ignore[union-attr]
+    return event.durable  # type: ignore[return-value]
