@@ -56,18 +56,22 @@ class Run:
         return self.value
 
     async def _body(self, handler: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        value: Any = None
+        error: BaseException | None = None
         try:
             value = handler(*arguments)
-            self.value = await value if isawaitable(value) else value
-        except (SystemExit, KeyboardInterrupt) as error:
+            if isawaitable(value):
+                value = await value
+        except (SystemExit, KeyboardInterrupt) as ending:
             # Either would end the whole runtime if it escaped.
-            self.error = self._event.abort(f"{type(error).__name__}: {error}", error)
-        except BaseException as error:
-            self.error = error
-        if self.finished:
+            error = self._event.abort(f"{type(ending).__name__}: {ending}", ending)
+        except BaseException as failure:
+            error = failure
+        if self.finished:  # its limit has passed, and the event has failed without it
             return
         if self._event.aborted is None and monotonic() > self._event.deadline_s:
             self._time_out()
+        self.value, self.error = value, error
         self._finish()
 
     def _expire(self) -> None:
