@@ -1,9 +1,9 @@
 """The Worker's door: who may enter, what a well-formed request is, and how an event's end is answered.
 
-    POST /v1/run   Authorization: Bearer <token>
-    {"object": "name", "event": "durable-fetch" | "fetch", "steps": [STEP, …]}
-    -> 200 {"results": [RESULT, …]}        the event ended normally
-    -> 502 {"aborted": "<type>: <message>"}   the event failed
+POST /v1/run   Authorization: Bearer <token>
+{"object": "name", "event": "durable-fetch" | "fetch", "steps": [STEP, …]}
+-> 200 {"results": [RESULT, …]}        the event ended normally
+-> 502 {"aborted": "<type>: <message>"}   the event failed
 """
 
 import hashlib

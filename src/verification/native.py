@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import js
-from pyodide.ffi import create_once_callable, jsnull, to_js
+from pyodide.ffi import jsnull, to_js
 from workers import import_from_javascript
 
 from yungong import events, platform
@@ -40,7 +40,7 @@ async def read_body(request: Any, limit: int) -> str | None:
     """Return the request's body as text, or None where it is longer than `limit` bytes."""
     reader = request.js_object.body.getReader()
     decoder = js.TextDecoder.new()
-    pieces = []
+    pieces: list[str] = []
     size = 0
     while True:
         chunk = await reader.read()
@@ -94,7 +94,7 @@ class _RecordedQueue:
         _recording.get().append(call)
         return _refusal() or self._binding.send(body, options)
 
-    def sendBatch(self, messages: Any) -> Any:  # noqa: N802 - the platform's own name
+    def sendBatch(self, messages: Any) -> Any:
         call = {"binding": self._name, "method": "sendBatch", "messages": _plain(messages)}
         _recording.get().append(call)
         return _refusal() or self._binding.sendBatch(messages)

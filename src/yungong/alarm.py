@@ -7,7 +7,7 @@ runs, its alarm is already cleared.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from . import platform
 from .alarm_record import AlarmRecord
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from js import AlarmTarget
 
     from .durable import Durable
-    from .events import Event
+    from .events import DurableEvent, Event
 
 MAX_TIME_MS = 8_640_000_000_000_000
 
@@ -164,19 +164,17 @@ def _keep_only_retries(durable: Durable) -> None:
     record = durable.alarm_records.read()
     if record is not None and record.exact_ms is not None:
         prior_retries = record.prior_retries
-        durable.alarm_records.write(
-            None if prior_retries is None else AlarmRecord(None, None, prior_retries)
-        )
+        durable.alarm_records.write(None if prior_retries is None else AlarmRecord(None, None, prior_retries))
 
 
-def _durable_event() -> Event:
+def _durable_event() -> DurableEvent:
     event = current()
     if event is None or event.durable is None:
         raise 豫言异常(NOT_DURABLE)
-    return event
+    return cast("DurableEvent", event)
 
 
-async def _target(event: Event) -> tuple[Durable, AlarmTarget]:
+async def _target(event: DurableEvent) -> tuple[Durable, AlarmTarget]:
     if event.transaction is not None:
         event.transaction.check_usable()
         return event.durable, event.transaction.raw

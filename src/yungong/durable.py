@@ -18,7 +18,7 @@ from .errors import 豫言异常
 
 if TYPE_CHECKING:
     from . import platform
-    from .events import Event
+    from .events import DurableEvent
 
 NOT_DURABLE = "当前事件不属于持久对象"
 
@@ -99,7 +99,7 @@ class Durable:
         self.alarm_records = AlarmRecords(storage)
 
 
-async def pass_gate(event: Event) -> Durable:
+async def pass_gate(event: DurableEvent) -> Durable:
     """Return the object of a durable event once no transaction runs in it.
 
     What the caller does before its next await is done before any other transaction begins.
@@ -108,7 +108,7 @@ async def pass_gate(event: Event) -> Durable:
         豫言异常: the event was closed while the caller waited.
         宿主中止: the event was aborted while the caller waited.
     """
-    durable: Durable = event.durable  # type: ignore[assignment]  # callers have checked the kind
+    durable = event.durable
     if not durable.gate.open:
         await durable.gate.passage()
         if event.aborted is not None:

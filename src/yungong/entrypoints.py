@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from . import alarm, platform
 from .durable import Durable
 from .events import Event
-from .execution import read_execution
+from .execution import Execution, read_execution
 from .running import run
 
 if TYPE_CHECKING:
     from .app import App
 
 
-class Worker(platform.WorkerBase):  # type: ignore[misc]
+class Worker(platform.WorkerBase):
     """A Worker whose `fetch` and `queue` events enter an application: `class Default(Worker, app=app)`."""
 
     _app: App
@@ -55,7 +55,7 @@ class Worker(platform.WorkerBase):  # type: ignore[misc]
         )
 
 
-class DurableObject(platform.DurableObjectBase):  # type: ignore[misc]
+class DurableObject(platform.DurableObjectBase):
     """A Durable Object whose requests and alarms enter an application:
     `class DurableStore(DurableObject, app=app)`.
     """
@@ -79,7 +79,7 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[misc]
         return await run(self._event("durable-fetch"), self._app.enter, "durable-fetch", request)
 
     async def alarm(self, info: Any = None) -> None:
-        """Enter the application for a `durable-alarm` event; the runtime passes what it knows of the alarm."""
+        """Enter the application for a `durable-alarm` event; the runtime passes what it knows of it."""
         retries = await alarm.begin_firing(self._durable, *platform.alarm_info(info))
         if retries is None:
             return
@@ -106,5 +106,5 @@ def _environment(env: Any) -> platform.Environment:
     return raw if isinstance(raw, platform.Environment) else platform.Environment(raw)
 
 
-def _execution(environment: platform.Environment) -> Any:
+def _execution(environment: platform.Environment) -> Execution:
     return read_execution(environment.variable("PERMITS"), environment.variable("EXECUTION_CONFIG"))

@@ -165,6 +165,18 @@ class Event:
                 timer.cancel()
 
 
+if TYPE_CHECKING:
+    # What a function knows of its event once it has checked that it may be called there.
+    class DurableEvent(Event):
+        durable: Durable
+
+    class TransactionEvent(DurableEvent):
+        transaction: Transaction
+
+    class QueueEvent(Event):
+        batch: platform.Batch
+
+
 def enter(event: Event) -> None:
     """Make `event` the current one of the calling context."""
     _current.set(event)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import platform
 
 if TYPE_CHECKING:
-    from js import JsValue
+    from js import JsonValue, JsValue
 
 RESERVED_NAMES = frozenset({"$句柄", "$未定义", "$大整数", "$数字"})
 
@@ -54,7 +54,7 @@ class Unreadable(ValueError):
         self.too_deep = too_deep
 
 
-def parse(text: str) -> JsValue:
+def parse(text: str) -> JsonValue:
     """Return the engine's value of `text`.
 
     Raises:
@@ -113,9 +113,7 @@ def has_reserved_record(text: str) -> bool:
 
 def has_reserved_member(text: str) -> bool:
     """Return whether valid JSON text holds an object with a member of a reserved name."""
-    return _may_hold_reserved(text) and any(
-        _is_reserved(match[1]) for match in _DOLLAR_MEMBER.finditer(text)
-    )
+    return _may_hold_reserved(text) and any(_is_reserved(match[1]) for match in _DOLLAR_MEMBER.finditer(text))
 
 
 def _may_hold_reserved(text: str) -> bool:

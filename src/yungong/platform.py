@@ -12,18 +12,34 @@ import math
 import sys
 import time
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from typing import TypeGuard
 
-    from js import DurableObjectState, DurableObjectStorage, DurableObjectTransaction, JsPromise, JsValue
+    from js import (
+        AlarmInfo,
+        AlarmTarget,
+        DurableObjectState,
+        DurableObjectStorage,
+        DurableObjectTransaction,
+        JsArray,
+        JsonValue,
+        JsPromise,
+        JsValue,
+        MessageBatch,
+        Queue,
+    )
+    from pyodide.ffi import JsDoubleProxy
 
 if sys.platform == "emscripten":
-    from pyodide.ffi import JsException as PlatformError
-    from pyodide.ffi import JsProxy, create_once_callable, create_proxy, jsnull
-    from workers import DurableObject as DurableObjectBase
-    from workers import WorkerEntrypoint as WorkerBase
+    import workers
+    from pyodide.ffi import JsException, JsProxy, create_once_callable, create_proxy, jsnull
+
+    PlatformError = JsException
+    DurableObjectBase = workers.DurableObject
+    WorkerBase = workers.WorkerEntrypoint
 else:
     # Plain CPython has no platform: the names exist so that `import yungong` works there.
     PlatformError = RuntimeError
@@ -105,17 +121,21 @@ def unwrap(wrapped: Any, attribute: str) -> Any:
 # JSON values
 
 
-def parse(text: str) -> JsValue:
+def parse(text: str) -> JsonValue:
     """Return JSON.parse(text), raising PlatformError where the engine refuses it."""
     return engine().parse(text)
 
 
+@overload
+def stringify(value: JsonValue) -> str: ...
+@overload
+def stringify(value: JsValue) -> str | None: ...
 def stringify(value: JsValue) -> str | None:
     """Return JSON.stringify(value); None for undefined."""
     return engine().stringify(value)
 
 
-def is_array(value: JsValue) -> bool:
+def is_array(value: JsValue) -> TypeGuard[JsArray[Any]]:
     """Return whether `value` is an array."""
     return isinstance(value, JsProxy) and engine().is_array(value)
 
@@ -186,7 +206,7 @@ class Timer:
     __slots__ = ("_handle", "_proxy")
 
     def __init__(self, delay_ms: float, fire: Callable[[], None]) -> None:
-        self._proxy = create_proxy(fire)
+        self._proxy: JsDoubleProxy | None = create_proxy(fire)
         self._handle = engine().set_timeout(self._proxy, delay_ms)
 
     def cancel(self) -> None:
@@ -216,7 +236,7 @@ class Storage:
         """Return the value under `key`; None where there is none."""
         return self._get(key)
 
-    def boxed(self, key: str) -> JsProxy:
+    def boxed(self, key: str) -> JsArray[Any]:
         """Return the value under `key` as the one element of an array."""
         return self._array_from(engine().array_of(key), self._get, self._kv)
 
@@ -228,7 +248,7 @@ class Storage:
         """Delete a key and return whether it existed."""
         return self._delete(key)
 
-    def list(self, options: str) -> JsProxy:
+    def list(self, options: str) -> JsArray[Any]:
         """Return the array of [key, value] that `options`, a JSON object text, asks for."""
         return self._array_from(self._list(engine().parse(options)))
 
@@ -236,11 +256,11 @@ class Storage:
         """Return the size of the object's database in bytes."""
         return self._sql.databaseSize
 
-    def delete_all(self) -> JsPromise:
+    def delete_all(self) -> JsPromise[None]:
         """Delete every key and table, and the alarm where the compatibility date says so."""
         return self._raw.deleteAll()
 
-    def transaction(self, closure: Callable[[DurableObjectTransaction], Any]) -> JsPromise:
+    def transaction(self, closure: Callable[[DurableObjectTransaction], Any]) -> JsPromise[None]:
         """Run `closure` in a transaction that ends when the promise it returns, or it itself, has."""
         return self._raw.transaction(create_once_callable(closure))
 
@@ -249,7 +269,7 @@ class Storage:
         """What getAlarm, setAlarm and deleteAlarm are called on outside a transaction."""
         return self._raw
 
-    def query(self, statement: str, *bindings: int | None) -> list[list[Any]]:
+    def query(self, statement: str, *bindings: int | str | None) -> Sequence[Sequence[Any]]:
         """Run one SQL statement and return its rows."""
         return self._sql.exec(statement, *bindings).raw().toArray().to_py()
 
@@ -269,13 +289,13 @@ class Promise:
         self._resolve()
 
 
-def alarm_info(info: Any) -> tuple[int, int]:
+def alarm_info(info: AlarmInfo) -> tuple[int, int]:
     """Return the scheduled time in Unix milliseconds and the retry count of a firing alarm."""
     scheduled = info.scheduledTime
     return int(scheduled.getTime() if isinstance(scheduled, JsProxy) else scheduled), int(info.retryCount)
 
 
-async def get_alarm(alarms: DurableObjectStorage | DurableObjectTransaction) -> int | None:
+async def get_alarm(alarms: AlarmTarget) -> int | None:
     """Return the platform's alarm time in Unix milliseconds, or None where no alarm is set."""
     at_ms = await alarms.getAlarm()
     return None if at_ms is jsnull else at_ms
@@ -288,7 +308,7 @@ class Rejected(Exception):
     """A queue refused what it was sent; the text is the platform's own."""
 
 
-async def send(queue: Any, value: JsValue, options: str) -> None:
+async def send(queue: Queue, value: JsonValue, options: str) -> None:
     """Send one message with `options`, given as JSON text."""
     try:
         await queue.send(value, engine().parse(options))
@@ -296,7 +316,7 @@ async def send(queue: Any, value: JsValue, options: str) -> None:
         raise Rejected(error_text(error)) from error
 
 
-async def send_batch(queue: Any, requests: JsValue) -> None:
+async def send_batch(queue: Queue, requests: JsonValue) -> None:
     """Send an array of requests."""
     try:
         await queue.sendBatch(requests)
@@ -317,7 +337,7 @@ class Environment:
         value = getattr(self.raw, name, None)
         return value if value is None or isinstance(value, str) else engine().stringify(value)
 
-    def queue(self, name: str) -> Any:
+    def queue(self, name: str) -> Queue | None:
         """Return the queue producer bound to `name`, or None where there is none or it is something else."""
         binding = getattr(self.raw, name, None)
         if isinstance(binding, JsProxy) and engine().tag(binding) == "[object WorkerQueue]":
@@ -330,9 +350,9 @@ class Batch:
 
     __slots__ = ("messages", "queue", "raw")
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: MessageBatch) -> None:
         self.raw = raw
-        self.queue: str = raw.queue
+        self.queue = raw.queue
         self.messages = list(raw.messages)
 
     def number_text(self, index: int) -> str:

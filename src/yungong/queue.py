@@ -7,7 +7,7 @@ bad item nothing is sent.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import jsontext, platform
 from .errors import 豫言异常
@@ -15,7 +15,9 @@ from .events import current, open_event
 from .store import require_text
 
 if TYPE_CHECKING:
-    from .events import Event
+    from js import JsonValue, Queue
+
+    from .events import Event, QueueEvent
 
 MAX_BODY_BYTES = 128_000
 MAX_BODIES_BYTES = 256_000
@@ -78,8 +80,8 @@ async def 批量发送队列消息(binding: str, messages: str) -> None:
 
     Raises:
         TypeError: an argument has the wrong type.
-        豫言异常: no event is open, or an argument is out of range: nothing was sent. Or 队列批量发送失败：with
-            the platform's own text: whether some were sent then is the platform's.
+        豫言异常: no event is open, or an argument is out of range: nothing was sent. Or 队列批量发送失败：
+            with the platform's own text: whether some were sent then is the platform's.
         宿主中止: the binding is not permitted or not configured, an argument is longer than 16 MiB: nothing
             was sent.
     """
@@ -114,13 +116,12 @@ def 读取队列批次() -> str:
     for index, message in enumerate(batch.messages):
         try:
             body = message.body
-            if type(body) is int:
-                text = batch.number_text(index)
-            else:
-                text = jsontext.outgoing(body, MAX_READ_LEVELS)
+            text = batch.number_text(index) if type(body) is int else jsontext.outgoing(body, MAX_READ_LEVELS)
         except (jsontext.Unreadable, platform.PlatformError) as error:
             if isinstance(error, jsontext.Unreadable) and error.too_deep:
-                raise event.abort(f"队列消息正文嵌套超过 {MAX_READ_LEVELS} 层：序号 {index}", error) from error
+                raise event.abort(
+                    f"队列消息正文嵌套超过 {MAX_READ_LEVELS} 层：序号 {index}", error
+                ) from error
             raise 豫言异常(f"队列消息正文不是 JSON 值：序号 {index}") from error
         messages.append(
             f'{{"id":{json.dumps(message.id)},"attempts":{message.attempts},'
@@ -183,7 +184,7 @@ ack_message = 确认队列消息
 retry_message = 重试队列消息
 
 
-def _parse_body(text: str) -> Any:
+def _parse_body(text: str) -> JsonValue:
     try:
         data = jsontext.encode(text)
         if len(data) > MAX_BODY_BYTES:
@@ -208,7 +209,7 @@ def _check_body(text: str, data: bytes, place: str = "") -> None:
         raise 豫言异常(f"消息体含宿主专用的记号（$句柄、$未定义、$大整数 或 $数字）{place}")
 
 
-def _parse_batch(text: str) -> Any:
+def _parse_batch(text: str) -> JsonValue:
     """Return the platform's requests for a valid batch."""
     try:
         data = jsontext.encode(text)
@@ -261,7 +262,7 @@ def _parse_item(item: Any, index: int) -> tuple[str, int]:
     return f'{{"body":{text},"contentType":"json"{delay}}}', len(data)
 
 
-def _permitted(event: Event, binding: str) -> Any:
+def _permitted(event: Event, binding: str) -> Queue:
     if binding not in event.execution.queues:
         raise event.abort(f"队列绑定 {json.dumps(binding, ensure_ascii=False)} 未获许可")
     queue = event.environment.queue(binding)
@@ -270,14 +271,14 @@ def _permitted(event: Event, binding: str) -> Any:
     return queue
 
 
-def _queue_event() -> Event:
+def _queue_event() -> QueueEvent:
     event = current()
     if event is None or event.batch is None:
         raise 豫言异常("当前事件不是队列事件")
-    return event
+    return cast("QueueEvent", event)
 
 
-def _check_index(event: Event, index: int) -> None:
+def _check_index(event: QueueEvent, index: int) -> None:
     if not 0 <= index < len(event.batch.messages):
         raise 豫言异常("队列消息序号越界")
 

@@ -11,7 +11,7 @@ they may be called.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from . import jsontext, platform
 from .durable import NOT_DURABLE, pass_gate
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from js import JsArray, JsValue
 
     from .durable import Durable
-    from .events import Event
+    from .events import DurableEvent, Event
 
 MAX_KEY_BYTES = 2048
 MAX_VALUE_BYTES = 2 * 1024 * 1024
@@ -53,7 +53,8 @@ async def 读取持久仓键值(key: str) -> tuple[bool, str]:
         TypeError: `key` is not a str.
         豫言异常: the event may not read the store directly, the key is out of range, or what is stored
             there is no JSON value.
-        宿主中止: the value nests deeper than 32 levels, its text is longer than 16 MiB, or the storage failed.
+        宿主中止: the value nests deeper than 32 levels, its text is longer than 16 MiB, or the storage
+            failed.
     """
     require_text("键", key)
     event = _direct_event()
@@ -298,7 +299,7 @@ def listing(event: Event, durable: Durable, options: dict[str, Any]) -> str:
         raise _fault(event, error) from error
 
 
-def _entries_text(event: Event, entries: JsArray) -> str:
+def _entries_text(event: Event, entries: JsArray[Any]) -> str:
     """Return the text of an array of [key, value] without its brackets."""
     try:
         return jsontext.outgoing(entries, MAX_VALUE_LEVELS + 2)[1:-1]
@@ -318,13 +319,13 @@ def _refuse_unreadable(event: Event, key: str, error: jsontext.Unreadable) -> No
     raise 豫言异常(f"键 {name} 的值不是 JSON 值") from error
 
 
-def _direct_event() -> Event:
+def _direct_event() -> DurableEvent:
     event = current()
     if event is None or event.durable is None:
         raise 豫言异常(NOT_DURABLE)
     if event.transaction is not None:
         raise 豫言异常("事务处理入口内不能直接访问持久仓")
-    return event
+    return cast("DurableEvent", event)
 
 
 def _fault(event: Event, error: BaseException) -> BaseException:

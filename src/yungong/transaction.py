@@ -11,7 +11,7 @@ import asyncio
 from contextlib import suppress
 from contextvars import copy_context
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import jsontext, platform, store
 from .durable import NOT_DURABLE
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from js import DurableObjectTransaction
 
     from .durable import Durable
+    from .events import TransactionEvent
 
 KIND = "durable-transaction"
 _FAILED = "持久事务失败："
@@ -37,7 +38,7 @@ class Transaction:
         self.argument = argument
         self.result: str | None = None
         self.rolled_back = False
-        self.raw: DurableObjectTransaction = None
+        self.raw: DurableObjectTransaction  # from when the platform enters it
 
     def check_usable(self) -> None:
         """Refuse the keys and the alarm of a transaction that was rolled back."""
@@ -136,8 +137,8 @@ def 回滚持久事务() -> None:
 async def 读取持久事务键值(key: str) -> tuple[bool, str]:
     """Read one key in the current transaction, its own uncommitted writes included (持久事务, 事务).
 
-    Arguments, result and errors are those of 读取持久仓键值; 豫言异常 also when the event is no transaction or
-    the transaction was rolled back.
+    Arguments, result and errors are those of 读取持久仓键值; 豫言异常 also when the event is no transaction
+    or the transaction was rolled back.
     """
     store.require_text("键", key)
     event = _transaction_event()
@@ -177,8 +178,8 @@ async def 删除持久事务键(key: str) -> None:
 async def 列举持久事务键值(options: str) -> str:
     """List keys and values as the current transaction sees them (持久事务, 事务).
 
-    Arguments, result and errors are those of 列举持久仓键值; 豫言异常 also when the event is no transaction or
-    the transaction was rolled back.
+    Arguments, result and errors are those of 列举持久仓键值; 豫言异常 also when the event is no transaction
+    or the transaction was rolled back.
     """
     store.require_text("列举选项", options)
     event = _transaction_event()
@@ -204,7 +205,16 @@ class _Attempt:
     is told to roll back, and the error is raised again outside.
     """
 
-    __slots__ = ("_caller", "_cancelled", "_context", "_durable", "_event", "_failure", "_over", "_transaction")
+    __slots__ = (
+        "_caller",
+        "_cancelled",
+        "_context",
+        "_durable",
+        "_event",
+        "_failure",
+        "_over",
+        "_transaction",
+    )
 
     def __init__(self, caller: Event, durable: Durable, argument: str) -> None:
         self._caller = caller
@@ -291,13 +301,13 @@ def _is_json_text(text: str) -> bool:
     return True
 
 
-def _transaction_event() -> Event:
+def _transaction_event() -> TransactionEvent:
     event = current()
     if event is None or event.transaction is None:
         raise 豫言异常("当前事件不是事务处理入口")
-    return event
+    return cast("TransactionEvent", event)
 
 
-def _usable(event: Event) -> Durable:
-    event.transaction.check_usable()  # type: ignore[union-attr]
-    return event.durable  # type: ignore[return-value]
+def _usable(event: TransactionEvent) -> Durable:
+    event.transaction.check_usable()
+    return event.durable

@@ -1,0 +1,344 @@
+"""A local server of the Worker, started, killed and restarted by tests, tools and scripts/dev."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import http.client
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from localhost import build
+
+START_SECONDS = 60.0
+"""How long `LocalHost.wait` waits for the first answer."""
+
+_STOP_SECONDS = 3.0
+_POLL_SECONDS = 0.05
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_NOISE = re.compile(
+    # The lists of modules and bindings; and the word that all is ready, which comes before Python's.
+    r"^(?:[┌├└│].*|Attaching additional modules:|Your Worker has access to .*|Binding +Resource +Mode *"
+    r"|env\.\S+ \(.* local *|.*Connection status updated|.*Ready on http.*)\n",
+    re.MULTILINE,
+)
+_RELOADED = "Local server updated and ready"
+
+_ENVIRONMENT = {
+    "CLOUDFLARE_CF_FETCH_ENABLED": "false",
+    "NO_COLOR": "1",
+    "WRANGLER_HIDE_BANNER": "true",  # no look for a newer version
+    "WRANGLER_SEND_ERROR_REPORTS": "false",
+    "WRANGLER_SEND_METRICS": "false",
+    "WRANGLER_WRITE_LOGS": "false",
+    "X_LOCAL_EXPLORER": "false",
+    "X_LOCAL_OBSERVABILITY": "false",  # it would keep every trace on disk
+}
+
+
+class LocalHostError(Exception):
+    """The server did not start, or is not in the state that the call needs."""
+
+
+class LocalHost:
+    """The Worker under ``wrangler dev`` on 127.0.0.1, with state on disk.
+
+    A context manager: entering starts it, leaving stops it. It never outlives this process, however that
+    ends.
+
+    Args:
+        state: the folder where objects are kept; by default a temporary one, removed by `stop`.
+        port: a free one by default; `restart` keeps it.
+        token: the Worker's TOKEN; a random one by default.
+        variables: put over wrangler.toml's ``[vars]``, name by name.
+        source: the folder of the main module, named as in wrangler.toml.
+        config: merged into the derived wrangler configuration. Tables are merged, lists joined; tables of a
+            list that bear the same binding, name, queue or tag count as one.
+        javascript: an ES module (one file). What it exports is exported beside the Python classes; a Durable
+            Object class of the configuration that it has as ``export class Name`` is its own, not Python's.
+    """
+
+    def __init__(
+        self,
+        *,
+        state: Path | None = None,
+        port: int | None = None,
+        token: str | None = None,
+        variables: Mapping[str, object] | None = None,
+        source: Path = build.ROOT / "src",
+        config: Mapping[str, object] | None = None,
+        javascript: Path | None = None,
+    ) -> None:
+        self.port = port or _free_port()
+        self.token = token or secrets.token_urlsafe(24)
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.source = source.resolve()
+        self._variables = dict(variables or {})
+        self._config = dict(config or {})
+        self._javascript = javascript
+        self._folder = build.WORKSPACE / f"instance-{os.getpid()}-{secrets.token_hex(4)}"
+        self.state = state.resolve() if state else self._folder / "state"
+        self._main = Path(build.worker_config()["main"]).stem
+        self._log = ""
+        self._log_start = 0
+        self._wrangler: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Starts the server and returns when the Worker has answered. Stops it again if it does not."""
+        try:
+            self.launch()
+            self.wait()
+        except BaseException:
+            self.stop()
+            raise
+
+    def launch(self) -> None:
+        """Starts the server without waiting for it."""
+        if self._wrangler is not None:
+            raise LocalHostError("the local host is running already")
+        if not _is_free(self.port):
+            raise LocalHostError(f"port {self.port} is in use")
+        folder = self._folder
+        if not folder.exists():
+            self._prepare(folder)
+        self.state.mkdir(parents=True, exist_ok=True)
+        command: list[str | Path] = [
+            build.node(),
+            "--no-warnings",
+            build.ROOT / "node_modules/wrangler/wrangler-dist/cli.js",
+            "dev",
+            *("--config", folder / "wrangler.json"),
+            *("--ip", "127.0.0.1", "--port", str(self.port), "--inspector-port", "0"),
+            *("--persist-to", self.state),
+            "--show-interactive-dev-session=false",
+        ]
+        environment = {name: value for name, value in os.environ.items() if name != "CLOUDFLARE_ENV"}
+        environment |= _ENVIRONMENT
+        # Wrangler's own files: the registry of running Workers (ours are not to be found) and its settings.
+        environment |= {"WRANGLER_REGISTRY_PATH": f"{folder}/registry", "XDG_CONFIG_HOME": f"{folder}/config"}
+        self._log_start = len(self.log())
+        with (folder / "log.txt").open("ab") as log:
+            self._wrangler = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+            )
+        # When this process dies, whatever kills it, the guard reads the end of its input and ends the group.
+        self._guard = subprocess.Popen(
+            ["sh", "-c", "read -r _; kill -KILL 0"],
+            stdin=subprocess.PIPE,
+            process_group=self._wrangler.pid,
+        )
+        atexit.register(self.stop)
+
+    def wait(self, seconds: float = START_SECONDS) -> None:
+        """Returns when the Worker answers a request; any status will do, once Python has started.
+
+        Raises:
+            LocalHostError: the server ended, Python did not start, or the time was up. Tells the log.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            if not self.is_running():
+                raise LocalHostError(f"wrangler dev ended while starting:\n{self._recent_log()}")
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise LocalHostError(f"no answer within {seconds:g} seconds:\n{self._recent_log()}")
+            answer = self._probe(left)
+            if answer is not None:
+                if "Python did not start:" in answer:
+                    raise LocalHostError(answer)
+                return
+            time.sleep(_POLL_SECONDS)
+
+    def reload(self) -> None:
+        """Gives the running server the source as it is now; returns when wrangler has restarted the Worker.
+
+        Python has not started by then: see `wait`.
+        """
+        self._require_running()
+        self._log_start = len(self.log())
+        if not self._write_files():
+            return
+        deadline = time.monotonic() + START_SECONDS
+        while _RELOADED not in self._recent_log():
+            if time.monotonic() > deadline or not self.is_running():
+                raise LocalHostError(f"wrangler dev does not reload:\n{self._recent_log()}")
+            time.sleep(_POLL_SECONDS)
+
+    def is_running(self) -> bool:
+        """Whether it was started, and wrangler has not ended by itself."""
+        return self._wrangler is not None and self._wrangler.poll() is None
+
+    def stop(self) -> None:
+        """Ends the server and removes what it wrote, save a state folder that was given. May be repeated."""
+        self._end(graceful=True)
+        atexit.unregister(self.stop)
+        self._log = self.log()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def kill(self) -> None:
+        """Kills the server without warning (SIGKILL). The state stays, for `restart`."""
+        self._require_running()
+        self._end(graceful=False)
+
+    def restart(self) -> None:
+        """Starts the server again on the same state and port; ends it first if it is running."""
+        self._end(graceful=True)
+        self.start()
+
+    def log(self) -> str:
+        """Everything printed so far, over all restarts, without colours and wrangler's tables."""
+        try:
+            text = (self._folder / "log.txt").read_text("utf-8", errors="replace")
+        except FileNotFoundError:
+            text = ""
+        return self._log + _NOISE.sub("", _COLOUR.sub("", text))
+
+    def workerd_pid(self) -> int:
+        """The process that runs the Worker (wrangler has another workerd in front of it)."""
+        self._require_running()
+        for pid in self._processes():
+            try:
+                arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if Path(arguments[0].decode()).name == "workerd" and not any(
+                argument.endswith(b":%d" % self.port) for argument in arguments
+            ):
+                return pid
+        raise LocalHostError("no workerd is running")
+
+    def _prepare(self, folder: Path) -> None:
+        runtime = build.runtime()
+        _remove_abandoned()
+        worker = folder / "worker"
+        worker.mkdir(parents=True)
+        for path in runtime.iterdir():
+            os.link(path, worker / path.name)
+        for name in ("host.mjs", "files.mjs"):
+            shutil.copy(build.HERE / name, worker)
+        config = build.local_config(variables=self._variables, additions=self._config)
+        (folder / "wrangler.json").write_text(json.dumps(config, ensure_ascii=False, indent=2), "utf-8")
+        # Not among the vars: wrangler prints those.
+        secrets_file = folder / ".dev.vars"
+        secrets_file.touch(mode=0o600)
+        secrets_file.write_text(f"TOKEN={json.dumps(self.token)}\n", "utf-8")
+        if self._javascript:
+            shutil.copy(self._javascript, worker / "javascript.mjs")
+        (worker / "main.mjs").write_text(build.main_module(config, self._javascript), "utf-8")
+        self._write_files()
+
+    def _write_files(self) -> bool:
+        """Writes the Worker's files where wrangler watches for changes; False if nothing has changed."""
+        packed = build.packed(self.source, self._main)
+        path = self._folder / "worker" / "files.bin"
+        if path.exists() and path.read_bytes() == packed:
+            return False
+        new = self._folder / "files.bin"
+        new.write_bytes(packed)
+        new.replace(path)
+        return True
+
+    def _probe(self, seconds: float) -> str | None:
+        """The body of an answer, if there is one. A failure's holds the error (wrangler's doing)."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        try:
+            connection.request("GET", "/")
+            return connection.getresponse().read().decode("utf-8", "replace")
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()
+
+    def _require_running(self) -> None:
+        if self._wrangler is None:
+            raise LocalHostError("the local host is not running")
+
+    def _recent_log(self) -> str:
+        return self.log()[self._log_start :]
+
+    def _end(self, *, graceful: bool) -> None:
+        if self._wrangler is None:
+            return
+        if graceful:
+            self._wrangler.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._wrangler.wait(_STOP_SECONDS)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._wrangler.pid, signal.SIGKILL)
+        self._wrangler.wait()
+        if self._guard is not None:
+            self._guard.communicate()
+        # A killed process may hold its files a moment longer.
+        deadline = time.monotonic() + _STOP_SECONDS
+        while self._processes() and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS / 5)
+        self._wrangler = self._guard = None
+
+    def _processes(self) -> list[int]:
+        """The living processes of the server's group."""
+        found = []
+        assert self._wrangler is not None
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                state, _, group = stat.read_text().rpartition(")")[2].split()[:3]
+            except OSError:
+                continue  # it ended meanwhile
+            if int(group) == self._wrangler.pid and state not in "ZX":
+                found.append(int(stat.parent.name))
+        return found
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _remove_abandoned() -> None:
+    """Removes what a process that was killed could not."""
+    for folder in build.WORKSPACE.glob("instance-*-*"):
+        try:
+            os.kill(int(folder.name.split("-")[1]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(folder, ignore_errors=True)
+        except PermissionError:
+            pass

@@ -1,0 +1,166 @@
+"""The command line: see --help."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+import traceback
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from rich.markup import escape
+
+from . import report
+from .cases import SETS, Case, VectorError, load
+from .client import Client, Stuck
+from .run import Outcome, Runner
+from .selftest import fool_with_doubles, fool_with_mutants
+
+Found = TypeVar("Found")
+
+HOLDS, DIFFERS, STUCK, CRASHED = range(4)
+LOG_SHOWN = 4000
+DESCRIPTION = """\
+Runs every conformance case of the three specifications (tests/vectors) against a Worker: one started
+locally, or with --url one that is deployed. Prints a table of interface, case, section and result.
+
+A result is `holds`, `differs`, or `unsettled`: a claim that only the cloud can settle, run against a
+local Worker."""
+EPILOG = """\
+exit status:
+  0  every case holds (or is unsettled)
+  1  a case differs; with --self-test: a broken double went unnoticed
+  2  the run got stuck: the Worker could not be started or reached, or did not answer in time
+  3  the verifier itself crashed, or a vector is malformed"""
+
+
+def main() -> int:
+    """Parses the arguments, runs, and returns the exit status."""
+    options = _arguments()
+    output = report.console()
+    try:
+        cases = _chosen(load(), options.set, options.case)
+        if options.url:
+            return _verify(options, cases, options.url, options.token, output)
+        return _verify_locally(options, cases, output)
+    except VectorError as malformed:
+        output.print(f"[bold red]malformed vector:[/] {escape(str(malformed))}")
+        return CRASHED
+    except Stuck as stuck:
+        output.print(f"[bold red]stuck:[/] {escape(str(stuck))}")
+        return STUCK
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/verify",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--url", help="verify this deployed Worker instead of starting one")
+    parser.add_argument("--token", help="the deployed Worker's token (with --url)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as JSON too")
+    parser.add_argument(
+        "--self-test", action="store_true", help="show that the verifier can fail, with broken doubles"
+    )
+    parser.add_argument("--case", action="append", metavar="ID", help="run this case only (may be repeated)")
+    parser.add_argument("--set", choices=[*SETS, "all"], default="all", help="which to run (default: all)")
+    options = parser.parse_args()
+    if (options.url is None) != (options.token is None):
+        parser.error("--url and --token go together")
+    return options
+
+
+def _chosen(cases: list[Case], wanted_set: str, ids: list[str] | None) -> list[Case]:
+    unknown = set(ids or ()) - {case.id for case in cases}
+    if unknown:
+        raise VectorError(f"no case {', '.join(sorted(unknown))}")
+    return [
+        case
+        for case in cases
+        if (wanted_set == "all" or case.set == wanted_set) and (not ids or case.id in ids)
+    ]
+
+
+def _verify_locally(options: argparse.Namespace, cases: list[Case], output: Console) -> int:
+    from localhost.server import LocalHost
+
+    try:
+        host = LocalHost().__enter__()
+    except Exception as error:
+        raise Stuck(f"the local Worker did not start: {error}") from error
+    try:
+        status = _verify(options, cases, host.url, host.token, output)
+        if status == DIFFERS:
+            _show_log(host.log(), output)
+        return status
+    except Stuck:
+        _show_log(host.log(), output)
+        raise
+    finally:
+        host.__exit__(None, None, None)
+
+
+def _show_log(log: str, output: Console) -> None:
+    output.print("the local Worker's log, its end:", style="bold")
+    output.print(escape(log[-LOG_SHOWN:]), highlight=False)
+
+
+def _verify(options: argparse.Namespace, cases: list[Case], url: str, token: str, output: Console) -> int:
+    started = time.monotonic()
+    outcomes = _await(_run(cases, url, token, in_cloud=bool(options.url)))
+    platform = options.url or "local workerd"
+    report.show(outcomes, output, platform, time.monotonic() - started)
+    if options.json:
+        report.write_json(options.json, outcomes, platform)
+    status = DIFFERS if any(outcome.verdict == "differs" for outcome in outcomes) else HOLDS
+    if options.self_test:
+        doubles = _await(fool_with_doubles(url, token, cases))
+        mutants = fool_with_mutants(outcomes)
+        report.show_findings("broken double", doubles, output)
+        report.show_findings("mutated answers", mutants, output)
+        if not all(finding.noticed for finding in doubles + mutants):
+            return DIFFERS
+    return status
+
+
+def _await(work: Coroutine[None, None, Found]) -> Found:
+    """Runs to the end; a Stuck within groups of tasks comes out alone."""
+    try:
+        return asyncio.run(work)
+    except ExceptionGroup as group:
+        stuck, others = group.split(Stuck)
+        if others is not None or stuck is None:
+            raise
+        error: Exception = stuck
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        raise error from group
+
+
+async def _run(cases: list[Case], url: str, token: str, *, in_cloud: bool) -> list[Outcome]:
+    with report.progress(report.console(to_stderr=True)) as display:
+        task = display.add_task("verifying", total=len(cases))
+
+        def told(outcome: Outcome) -> None:
+            display.advance(task)
+            if outcome.verdict == "differs":
+                display.console.print(f"[bold red]differs[/] {escape(outcome.case.id)}")
+
+        async with Client(url, token) as client:
+            return await Runner(client, in_cloud=in_cloud, on_outcome=told).run_all(cases)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(CRASHED)

@@ -1,0 +1,179 @@
+"""Runs cases: independent ones at the same time, a file's stages one after another."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from .cases import AtOnce, Case, Exchange, Move, Pause
+from .client import Answer, Client
+from .forms import Json, Scope, expand
+from .match import Judgement, abridge, compare
+
+Verdict = Literal["holds", "differs", "unsettled"]
+
+CASES_AT_ONCE = 32
+POLL_FIRST_S = 0.1
+POLL_MOST_S = 0.6
+CLEAN_UP: list[Json] = [
+    {"call": "删除持久告警", "args": []},
+    {"call": "清空持久仓", "args": []},
+]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A judged request: what it was and what came back, with the scope as it stood before the judgement."""
+
+    exchange: Exchange
+    answer: Answer
+    prefix: str
+    variables: dict[str, Json]
+
+
+@dataclass
+class Outcome:
+    """A case's verdict; the detail says what differed, or what was recorded."""
+
+    case: Case
+    verdict: Verdict
+    detail: str
+    seconds: float = 0.0
+    seen: list[Seen] = field(default_factory=list)
+
+
+def judge(exchange: Exchange, answer: Answer, scope: Scope) -> Judgement:
+    """Whether one answer shows what its request says must be observed. Pure: `scope` stays as it is."""
+    scope = replace(scope, variables=dict(scope.variables))
+    if exchange.expected is None:
+        if answer.status != 502 or not isinstance(answer.body, dict) or answer.body.keys() != {"aborted"}:
+            return Judgement([f"expected an aborted event, observed {answer.status} {abridge(answer.body)}"])
+        return compare(exchange.aborted, answer.body["aborted"], scope)
+    if answer.status != 200 or not isinstance(answer.body, dict) or answer.body.keys() != {"results"}:
+        return Judgement([f"expected results, observed {answer.status} {abridge(answer.body)}"])
+    judgement = Judgement()
+    results = answer.body["results"]
+    if not isinstance(results, list) or len(results) != len(exchange.steps):
+        return Judgement([f"expected {len(exchange.steps)} results, observed {abridge(results)}"])
+    for number, (step, expected, result) in enumerate(
+        zip(exchange.steps, exchange.expected, results, strict=True), start=1
+    ):
+        found = compare(expected, result, scope)
+        found.problems = [f"step {number} {abridge(step, 90)}: {problem}" for problem in found.problems]
+        judgement.take(found)
+    return judgement
+
+
+class Runner:
+    """Runs cases over one client. `patience` scales the time that polling may take."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        in_cloud: bool = False,
+        patience: float = 1.0,
+        on_outcome: Callable[[Outcome], None] = lambda _: None,
+    ) -> None:
+        self.client = client
+        self.in_cloud = in_cloud
+        self.patience = patience
+        self.on_outcome = on_outcome
+        self.run_id = secrets.token_hex(4)
+
+    async def run_all(self, cases: Iterable[Case]) -> list[Outcome]:
+        """Every case's outcome, in the order given; the interfaces run side by side."""
+        wanted = list(cases)
+        files: dict[str, list[Case]] = {}
+        for case in wanted:
+            files.setdefault(case.interface, []).append(case)
+        slots = asyncio.Semaphore(CASES_AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._file(one, slots)) for one in files.values()]
+        outcomes = {outcome.case.id: outcome for task in tasks for outcome in task.result()}
+        return [outcomes[case.id] for case in wanted]
+
+    async def _file(self, cases: list[Case], slots: asyncio.Semaphore) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        one_alone = asyncio.Lock()
+
+        async def in_turn(case: Case) -> Outcome:
+            if not case.alone:
+                async with slots:
+                    return await self.run_case(case)
+            async with one_alone, slots:
+                return await self.run_case(case)
+
+        for stage in sorted({case.stage for case in cases}):
+            # Those that wait for the platform start first: the others run meanwhile.
+            group = sorted((case for case in cases if case.stage == stage), key=lambda case: not case.waits())
+            async with asyncio.TaskGroup() as tasks:
+                running = [tasks.create_task(in_turn(case)) for case in group]
+            outcomes += [task.result() for task in running]
+        return outcomes
+
+    async def run_case(self, case: Case) -> Outcome:
+        """Runs one case to its end or its first difference, and leaves its objects empty."""
+        outcome = await self._outcome(case)
+        self.on_outcome(outcome)
+        return outcome
+
+    async def _outcome(self, case: Case) -> Outcome:
+        if case.cloud_only and not self.in_cloud:
+            return Outcome(case, "unsettled", "not run locally: it is the cloud's to show")
+        started = time.monotonic()
+        scope = Scope(f"{case.id}.{self.run_id}")
+        scope.variables = {name: expand(value, scope) for name, value in case.variables.items()}
+        outcome = Outcome(case, "holds", "")
+        judgement = Judgement()
+        for move in case.moves:
+            judgement.take(await self._move(move, scope, outcome))
+            scope.variables |= judgement.bindings
+            if not judgement.holds:
+                break
+        outcome.detail = "; ".join(judgement.problems + judgement.notes)
+        outcome.verdict = "holds" if judgement.holds else "differs"
+        if case.cloud and not self.in_cloud:
+            outcome.detail = f"locally it {outcome.verdict}" + (
+                f": {outcome.detail}" if outcome.detail else ""
+            )
+            outcome.verdict = "unsettled"
+        outcome.seconds = time.monotonic() - started
+        for symbol in sorted({one.object for one in case.exchanges()}):
+            await self.client.run(scope.name(symbol), "durable-fetch", CLEAN_UP)
+        return outcome
+
+    async def _move(self, move: Move, scope: Scope, outcome: Outcome) -> Judgement:
+        if isinstance(move, Pause):
+            await asyncio.sleep(move.ms / 1000)
+            return Judgement()
+        if isinstance(move, AtOnce):
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._exchange(one, scope, outcome)) for one in move.exchanges]
+            together = Judgement()
+            for task in tasks:
+                together.take(task.result())
+            return together
+        return await self._exchange(move, scope, outcome)
+
+    async def _exchange(self, exchange: Exchange, scope: Scope, outcome: Outcome) -> Judgement:
+        await asyncio.sleep(exchange.after_ms / 1000)
+        limit = None if exchange.until_s is None else exchange.until_s * self.patience
+        ends, pause = time.monotonic() + (limit or 0), POLL_FIRST_S
+        while True:
+            target, steps = scope.name(exchange.object), expand(exchange.steps, scope)
+            answer = await self.client.run(target, exchange.event, steps)
+            seen = Seen(exchange, answer, scope.prefix, dict(scope.variables))
+            judgement = judge(exchange, answer, scope)
+            if judgement.holds or limit is None or time.monotonic() > ends:
+                break
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, POLL_MOST_S)
+        if limit is not None:
+            judgement.problems = [f"not within {limit:g} s: {problem}" for problem in judgement.problems]
+        outcome.seen.append(seen)
+        return judgement
