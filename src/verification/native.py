@@ -76,7 +76,7 @@ def recorded() -> list[dict[str, Any]]:
 
 
 def refuse_next(reason: Any) -> None:
-    """Have the next send or sendBatch of this event reject with an Error."""
+    """Have the next send or sendBatch of this event reject."""
     _refusals.get().append(reason)
 
 
@@ -102,7 +102,14 @@ class _RecordedQueue:
 
 def _refusal() -> Any:
     refusals = _refusals.get()
-    return js.Promise.reject(js.Error.new(refusals.pop(0))) if refusals else None
+    return js.Promise.reject(_reason(refusals.pop(0))) if refusals else None
+
+
+def _reason(refusal: Any) -> Any:
+    """Return what a promise is rejected with: an Error for a text, or the bare value that is named."""
+    if isinstance(refusal, str):
+        return js.Error.new(refusal)
+    return None if refusal["bare"] == "undefined" else js.JSON.parse(json.dumps(refusal["bare"]))
 
 
 class RecordedEnvironment(platform.Environment):
@@ -162,7 +169,10 @@ async def run(step: dict[str, Any]) -> Any:
             await getattr(_env(), binding).send(body, _object(contentType="v8"))
             return None
         case {"native": "get", "key": key}:
-            return js.JSON.stringify(_storage().kv.get(key))
+            if _storage().kv.get(key) is None:
+                return None
+            # In an array, where the value does not pass through Python.
+            return js.JSON.stringify(_durable().storage.boxed(key))[1:-1]
         case {"native": "alarm"}:
             at_ms = await _storage().getAlarm()
             return None if at_ms is jsnull else at_ms

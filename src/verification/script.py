@@ -53,7 +53,7 @@ def _check_step(step: Any) -> list[Any]:
             return []
         case {"raise": str(), **rest} if not rest:
             return []
-        case {"refuse": _, **rest} if not rest:
+        case {"refuse": str() | {"bare": _}, **rest} if not rest:
             return []
         case {"swallow": inner, **rest} | {"transaction": inner, **rest} if not rest:
             return [inner]

@@ -40,7 +40,7 @@ async def 读取持久告警() -> tuple[bool, int]:
     record = durable.alarm_records.read()
     try:
         platform_ms = await platform.get_alarm(target)
-    except platform.PlatformError as error:
+    except platform.ERRORS as error:
         raise _fault(event, error) from error
     if platform_ms is None:
         return False, 0
@@ -71,7 +71,7 @@ async def 设置持久告警(time_ms: int) -> None:
     durable, target = await _target(event)
     try:
         await _arm(durable, target, time_ms)
-    except platform.PlatformError as error:
+    except platform.ERRORS as error:
         raise _fault(event, error) from error
 
 
@@ -89,8 +89,8 @@ async def 删除持久告警() -> None:
     try:
         deletion = target.deleteAlarm()
         _keep_only_retries(durable)
-        await deletion
-    except platform.PlatformError as error:
+        await platform.settled(deletion)
+    except platform.ERRORS as error:
         raise _fault(event, error) from error
 
 
@@ -136,13 +136,17 @@ async def begin_firing(durable: Durable, scheduled_ms: int, platform_retries: in
 
 async def end_firing(durable: Durable, *, failed: bool) -> None:
     """Take note how the alarm's handler ended: after a failure a retry is pending, unless replaced."""
-    record = durable.alarm_records.read()
+    records = durable.alarm_records
     if not failed:
+        record = records.read()
         if record is not None and record.exact_ms is None:
-            durable.alarm_records.write(None)
-    elif await platform.get_alarm(durable.storage.alarms) is None:
-        prior_retries = record.prior_retries if record is not None else None
-        durable.alarm_records.write(AlarmRecord(None, None, prior_retries or 0))
+            records.write(None)
+        return
+    async with durable.gate:  # nobody sets an alarm between the question and the note
+        if await platform.get_alarm(durable.storage.alarms) is None:
+            record = records.read()
+            prior_retries = record.prior_retries if record is not None else None
+            records.write(AlarmRecord(None, None, prior_retries or 0))
 
 
 async def _arm(durable: Durable, target: AlarmTarget, exact_ms: int) -> None:
@@ -157,7 +161,7 @@ async def _arm(durable: Durable, target: AlarmTarget, exact_ms: int) -> None:
         records.write(AlarmRecord(platform_ms, exact_ms, prior_retries))
     elif record is not None:
         records.write(None)
-    await setting
+    await platform.settled(setting)
 
 
 def _keep_only_retries(durable: Durable) -> None:

@@ -24,7 +24,10 @@ NOT_DURABLE = "当前事件不属于持久对象"
 
 
 class Gate:
-    """Lets one transaction at a time have the object to itself, first come, first served."""
+    """Lets one transaction at a time have the object to itself, first come, first served.
+
+    As a context manager it gives the object to one operation that must not be interleaved.
+    """
 
     __slots__ = ("_entering", "_passing", "_waiting")
 
@@ -56,6 +59,12 @@ class Gate:
         """Give the object back. It must not be called from inside the platform's transaction."""
         self._entering = False
         self._let_in()
+
+    async def __aenter__(self) -> None:
+        await self.enter()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.leave()
 
     async def _wait(self, *, exclusive: bool) -> None:
         turn = asyncio.get_running_loop().create_future()

@@ -55,7 +55,7 @@ class Worker(platform.WorkerBase):
         )
 
 
-class DurableObject(platform.DurableObjectBase):
+class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call]  # the SDK's __init_subclass__
     """A Durable Object whose requests and alarms enter an application:
     `class DurableStore(DurableObject, app=app)`.
     """
@@ -63,7 +63,7 @@ class DurableObject(platform.DurableObjectBase):
     _app: App
 
     def __init_subclass__(cls, app: App | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+        super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]
         if app is not None:
             cls._app = app
 

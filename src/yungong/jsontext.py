@@ -27,7 +27,7 @@ _DOLLAR_MEMBER = re.compile(_MEMBER)
 _DOLLAR_MEMBER_FIRST = re.compile(f"\\{{{_SPACE}{_MEMBER}")
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_LARGE_NUMBER = re.compile(rb"[0-9.]++(?:[eE]\+?[0-9]++)|[0-9]{200,}+")
+_NUMBER = re.compile(rb"[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 # Digits become 0 and exponents e without a plus: a number that overflows holds one of the two runs.
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 _LARGE_EXPONENT = b"0e000"
@@ -61,9 +61,13 @@ def parse(text: str) -> JsonValue:
         NotJsonText: it is not JSON text.
     """
     try:
-        return platform.parse(text)
+        value = platform.parse(text)
     except platform.PlatformError as error:
         raise NotJsonText from error
+    if isinstance(value, int) and not isinstance(value, bool):
+        # As an int, -0 would go back to JavaScript as 0, and 2^53 - 1 as a BigInt.
+        return float(text)
+    return value
 
 
 def encode(text: str) -> bytes:
@@ -132,7 +136,7 @@ def overflows(data: bytes) -> bool:
     shape = data.translate(_DIGITS, b"+")
     if _LARGE_EXPONENT not in shape and _MANY_DIGITS not in shape:
         return False
-    numbers = _LARGE_NUMBER.finditer(_STRING.sub(b"", data))
+    numbers = _NUMBER.finditer(_STRING.sub(b"", data))
     return any(math.isinf(float(number[0])) for number in numbers)
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 import sys
 import time
+from asyncio import Future
 from functools import cache
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from typing import TypeGuard
 
     from js import (
@@ -46,6 +47,8 @@ else:
     JsProxy = DurableObjectBase = WorkerBase = object
     jsnull = create_once_callable = create_proxy = None
 
+T = TypeVar("T")
+
 # The latest time that the platform's setAlarm takes: the end of its signed 64-bit nanoseconds, year 2262.
 MAX_ALARM_MS = 9_223_372_036_854
 MAX_LIST_LIMIT = 2**31 - 1
@@ -64,6 +67,7 @@ class _Engine:
         "parse",
         "set_timeout",
         "stringify",
+        "text",
         "tag",
         "with_resolvers",
     )
@@ -79,6 +83,7 @@ class _Engine:
         self.is_array = js.Array.isArray
         self.keys = js.Object.keys
         self.tag = js.Function.prototype.call.bind(js.Object.prototype.toString)
+        self.text = js.String
         self.set_timeout = js.setTimeout
         self.clear_timeout = js.clearTimeout
         self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
@@ -101,6 +106,32 @@ def error_text(error: BaseException) -> str:
         if isinstance(message, str):
             return message
     return str(error)
+
+
+class Rejected(Exception):
+    """A promise of the platform was rejected with something that is no Error; the text says what."""
+
+
+def settled(promise: Awaitable[T]) -> Awaitable[T]:
+    """Return a promise of the platform as one that can be awaited whatever becomes of it.
+
+    A call that returns a promise arrives as a future on which Pyodide calls set_exception with whatever the
+    reason is. asyncio refuses any that is no exception, and the future would never end: here it becomes one.
+
+    Awaiting it raises PlatformError where the reason is an Error, and Rejected where it is anything else.
+    """
+    if isinstance(promise, Future):
+
+        def set_exception(reason: object) -> None:
+            error = reason if isinstance(reason, BaseException) else Rejected(engine().text(reason))
+            Future.set_exception(promise, error)
+
+        promise.set_exception = set_exception  # type: ignore[method-assign]
+    return promise
+
+
+# What a call of the platform can raise.
+ERRORS = (PlatformError, Rejected)
 
 
 def is_range_error(error: BaseException) -> bool:
@@ -238,7 +269,7 @@ class Storage:
 
     def boxed(self, key: str) -> JsArray[Any]:
         """Return the value under `key` as the one element of an array."""
-        return self._array_from(engine().array_of(key), self._get, self._kv)
+        return self._array_from(engine().array_of(key), self._kv.get.bind(self._kv))
 
     def put(self, key: str, value: JsValue) -> None:
         """Store a value that JSON.parse made."""
@@ -297,31 +328,21 @@ def alarm_info(info: AlarmInfo) -> tuple[int, int]:
 
 async def get_alarm(alarms: AlarmTarget) -> int | None:
     """Return the platform's alarm time in Unix milliseconds, or None where no alarm is set."""
-    at_ms = await alarms.getAlarm()
+    at_ms = await settled(alarms.getAlarm())
     return None if at_ms is jsnull else at_ms
 
 
 # Queues
 
 
-class Rejected(Exception):
-    """A queue refused what it was sent; the text is the platform's own."""
-
-
-async def send(queue: Queue, value: JsonValue, options: str) -> None:
+async def send(queue: Queue, value: JsValue, options: str) -> None:
     """Send one message with `options`, given as JSON text."""
-    try:
-        await queue.send(value, engine().parse(options))
-    except PlatformError as error:
-        raise Rejected(error_text(error)) from error
+    await settled(queue.send(value, engine().parse(options)))
 
 
-async def send_batch(queue: Queue, requests: JsonValue) -> None:
+async def send_batch(queue: Queue, requests: JsValue) -> None:
     """Send an array of requests."""
-    try:
-        await queue.sendBatch(requests)
-    except PlatformError as error:
-        raise Rejected(error_text(error)) from error
+    await settled(queue.sendBatch(requests))
 
 
 class Environment:

@@ -65,8 +65,8 @@ async def 发送队列消息(binding: str, body: str, delay_seconds: int) -> Non
     queue = _permitted(event, binding)
     try:
         await platform.send(queue, value, json.dumps(options))
-    except platform.Rejected as error:
-        raise 豫言异常(f"队列发送失败：{error}") from error
+    except platform.ERRORS as error:
+        raise 豫言异常(f"队列发送失败：{platform.error_text(error)}") from error
 
 
 async def 批量发送队列消息(binding: str, messages: str) -> None:
@@ -95,8 +95,8 @@ async def 批量发送队列消息(binding: str, messages: str) -> None:
     queue = _permitted(event, binding)
     try:
         await platform.send_batch(queue, requests)
-    except platform.Rejected as error:
-        raise 豫言异常(f"队列批量发送失败：{error}") from error
+    except platform.ERRORS as error:
+        raise 豫言异常(f"队列批量发送失败：{platform.error_text(error)}") from error
 
 
 def 读取队列批次() -> str:
@@ -116,7 +116,8 @@ def 读取队列批次() -> str:
     for index, message in enumerate(batch.messages):
         try:
             body = message.body
-            text = batch.number_text(index) if type(body) is int else jsontext.outgoing(body, MAX_READ_LEVELS)
+            is_number = isinstance(body, int)  # or a BigInt, or a boolean
+            text = batch.number_text(index) if is_number else jsontext.outgoing(body, MAX_READ_LEVELS)
         except (jsontext.Unreadable, platform.PlatformError) as error:
             if isinstance(error, jsontext.Unreadable) and error.too_deep:
                 raise event.abort(
@@ -253,7 +254,9 @@ def _parse_item(item: Any, index: int) -> tuple[str, int]:
     if not 0 <= delay_seconds <= MAX_DELAY_SECONDS:
         raise 豫言异常(_DELAY)
     body = item.body
-    text = str(body) if type(body) is int else platform.stringify(body)
+    # An integer of 2^53 - 1 or more would return to JavaScript as a BigInt.
+    is_integer = isinstance(body, int) and not isinstance(body, bool)
+    text = str(body) if is_integer else platform.stringify(body)
     data = text.encode()
     if len(data) > MAX_BODY_BYTES:
         raise 豫言异常(_BODY_TOO_LONG)

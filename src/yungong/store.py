@@ -141,22 +141,21 @@ async def 清空持久仓() -> None:
         宿主中止: the storage failed.
     """
     event = _direct_event()
-    durable = await pass_gate(event)
-    records = durable.alarm_records
-    record = records.read()
-    try:
-        deletion = durable.storage.delete_all()
-        records.reload()
-        if record is None:
-            await deletion
-            return
-        # The alarm stays set under an older compatibility date: then its record must not go.
-        records.write(record)
-        await deletion
-        if await platform.get_alarm(durable.storage.alarms) is None:
-            records.write(None)
-    except platform.PlatformError as error:
-        raise _fault(event, error) from error
+    durable = event.durable
+    async with durable.gate:
+        records = durable.alarm_records
+        record = records.read()
+        try:
+            deletion = durable.storage.delete_all()
+            records.reload()
+            if record is not None:
+                # Under an older compatibility date the alarm stays set: then its record must stay too.
+                records.write(record)
+            await platform.settled(deletion)
+            if record is not None and await platform.get_alarm(durable.storage.alarms) is None:
+                records.write(None)
+        except platform.ERRORS as error:
+            raise _fault(event, error) from error
 
 
 store_get = 读取持久仓键值
@@ -239,7 +238,9 @@ def get(event: Event, durable: Durable, key: str) -> tuple[bool, str]:
         value = storage.get(key)
         if value is None:
             return False, ""
-        if type(value) is int:  # a BigInt arrives as an int too: inside an array the engine tells them apart
+        if isinstance(
+            value, int
+        ):  # a BigInt arrives as an int too: inside an array the engine tells them apart
             text = jsontext.outgoing(storage.boxed(key), MAX_VALUE_LEVELS + 1)[1:-1]
         else:
             text = jsontext.outgoing(value, MAX_VALUE_LEVELS)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 KIND = "durable-transaction"
 _FAILED = "持久事务失败："
 
+# The event loop holds its tasks weakly, and nobody else holds these.
+_leaving: set[asyncio.Task[None]] = set()
+
 
 class Transaction:
     """One transaction: its parameter, its result, and whether its keys may still be used."""
@@ -235,19 +238,16 @@ class _Attempt:
 
     async def run(self) -> str:
         """Run the handler, having entered the gate, and leave the gate when the platform is through."""
+        promise: Any = None
         try:
-            promise = self._durable.storage.transaction(self._enter)
-        except BaseException:
-            self._durable.gate.leave()
-            raise
-        try:
-            await promise
+            promise = platform.settled(self._durable.storage.transaction(self._enter))
+            await asyncio.shield(promise)
         except asyncio.CancelledError:
             # The platform's transaction cannot be called off: it goes on, and rolls back at its end.
             self._cancelled = True
             asyncio.ensure_future(self._leave_after(promise))
             raise
-        except platform.PlatformError as error:
+        except platform.ERRORS as error:
             self._leave()
             raise 豫言异常(_FAILED + _reason(self._failure or error)) from error
         self._leave()
@@ -256,13 +256,12 @@ class _Attempt:
         return self._transaction.result  # type: ignore[return-value]  # without one there is a failure
 
     async def _leave_after(self, promise: Any) -> None:
-        with suppress(platform.PlatformError):
+        with suppress(*platform.ERRORS):
             await promise
         self._leave()
 
     def _leave(self) -> None:
-        if self._failure is not None or self._cancelled or self._transaction.rolled_back:
-            self._durable.alarm_records.reload()
+        self._durable.alarm_records.reload()  # they may have gone back with the transaction
         self._durable.gate.leave()
 
     def _enter(self, raw: DurableObjectTransaction) -> Any:
