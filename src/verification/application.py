@@ -8,7 +8,7 @@ import yungong
 from yungong import App
 
 from . import native
-from .script import MalformedScript, check_steps, run_steps
+from .script import MalformedScript, check_steps, read_json, run_steps
 
 ALARM_SCRIPT = "script:alarm"
 ALARM_LOG = "log:alarm"
@@ -35,7 +35,7 @@ async def serve_object(script: dict[str, Any]) -> Any:
 
 @app.on("durable-transaction")
 async def transact() -> None:
-    steps = json.loads(yungong.transaction_argument())
+    steps = read_json(yungong.transaction_argument())
     check_steps(steps)
     await run_steps(steps)
 

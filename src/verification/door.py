@@ -15,7 +15,7 @@ from typing import Any
 from workers import Response
 
 from . import native
-from .script import MalformedScript, check_steps
+from .script import MalformedScript, check_steps, read_json
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 
@@ -65,10 +65,7 @@ def _is_authorised(header: str | None) -> bool:
 
 
 def _read(body: str) -> dict[str, Any]:
-    try:
-        script = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise MalformedScript(f"the body is not JSON: {error}") from error
+    script = read_json(body)
     if not isinstance(script, dict) or set(script) != {"object", "event", "steps"}:
         raise MalformedScript("the body must be an object with exactly object, event and steps")
     if not isinstance(script["object"], str) or not script["object"]:

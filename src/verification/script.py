@@ -7,8 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import yungong
+from yungong import jsontext
 
 from . import native
+
+MAX_LEVELS = 100
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: value
@@ -21,6 +24,24 @@ _spawned: set[asyncio.Task[None]] = set()
 
 class MalformedScript(ValueError):
     """A script is not what the protocol says; the sentence names the step."""
+
+
+def read_json(text: str) -> Any:
+    """Return what JSON text says, where it nests no deeper than a script can.
+
+    Python's own parser must not see deeper ones: here its recursion ends the whole runtime.
+
+    Raises:
+        MalformedScript: `text` is not JSON, or nests too deep.
+    """
+    try:
+        data = jsontext.encode(text)
+        jsontext.parse(text)
+    except jsontext.NotJsonText:
+        raise MalformedScript("the script is not JSON text") from None
+    if jsontext.nests_deeper(data, MAX_LEVELS):
+        raise MalformedScript(f"the script nests deeper than {MAX_LEVELS} levels")
+    return json.loads(text)
 
 
 def check_steps(steps: Any) -> None:

@@ -158,14 +158,16 @@ def outgoing(value: JsValue, levels: int) -> str:
         text = platform.stringify(value)
     except platform.PlatformError as error:  # a BigInt, a cycle, or the end of the engine's stack
         raise Unreadable(too_deep=platform.is_range_error(error)) from error
-    if text is None or (
+    if text is None:
+        raise Unreadable(too_deep=False)
+    if nests_deeper(text.encode(), levels):
+        raise Unreadable(too_deep=True)
+    if (
         _is_doubtful(text)
         and not platform.deeply_equals_its_text(value, text)
         and not platform.is_json_value(value)
     ):
         raise Unreadable(too_deep=False)
-    if nests_deeper(text.encode(), levels):
-        raise Unreadable(too_deep=True)
     return text
 
 

@@ -1,0 +1,33 @@
+"""Every vector holds on a real workerd."""
+
+import asyncio
+
+import pytest
+from localhost.server import LocalHost
+from verifier.cases import Case, load
+from verifier.client import Client
+from verifier.run import Outcome, Runner
+
+CASES = load()
+
+
+@pytest.fixture(scope="module")
+def outcomes(request: pytest.FixtureRequest, worker: LocalHost) -> dict[str, Outcome]:
+    """The chosen cases' outcomes. They run at once, as in the verifier: most wait for the platform."""
+    chosen = {item.callspec.params["case"].id for item in request.session.items if _is_vector(item)}
+
+    async def run() -> list[Outcome]:
+        async with Client(worker.url, worker.token) as client:
+            return await Runner(client).run_all(case for case in CASES if case.id in chosen)
+
+    return {outcome.case.id: outcome for outcome in asyncio.run(run())}
+
+
+def _is_vector(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and item.originalname == test_vector_holds.__name__
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_vector_holds(case: Case, outcomes: dict[str, Outcome]) -> None:
+    outcome = outcomes[case.id]
+    assert outcome.verdict != "differs", f"{case.section} — {case.title}\n{outcome.detail}"
