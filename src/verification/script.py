@@ -41,7 +41,10 @@ def read_json(text: str) -> Any:
         raise MalformedScript("the script is not JSON text") from None
     if jsontext.nests_deeper(data, MAX_LEVELS):
         raise MalformedScript(f"the script nests deeper than {MAX_LEVELS} levels")
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except ValueError as error:  # an integer of thousands of digits
+        raise MalformedScript(f"the script is out of range: {error}") from error
 
 
 def check_steps(steps: Any) -> None:

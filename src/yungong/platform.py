@@ -257,8 +257,14 @@ class Storage:
     __slots__ = ("_array_from", "_delete", "_get", "_kv", "_list", "_put", "_raw", "_sql")
 
     def __init__(self, state: DurableObjectState) -> None:
+        """Look up what an object of this state stores with.
+
+        Raises:
+            PlatformError: the object is on the older key-value backend, without SQL and synchronous keys.
+        """
         self._raw: DurableObjectStorage = state.storage
-        self._sql = self._raw.sql  # throws for a class that is not in new_sqlite_classes
+        self._sql = self._raw.sql
+        self.size()  # on the older backend everything is there, and throws at first use
         kv = self._kv = self._raw.kv
         self._get, self._put, self._delete, self._list = kv.get, kv.put, kv.delete, kv.list
         self._array_from = engine().array_from
