@@ -1,0 +1,52 @@
+"""Tests of the package on plain CPython: a coroutine function is a test and runs on a loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING
+
+import pytest
+
+from yungong import events, platform
+
+from .doubles import HeldPromise, LoopTimer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# No test takes nearly as long; one that hangs says so.
+_LIMIT_S = 20
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters}
+
+    async def limited() -> None:
+        async with asyncio.timeout(_LIMIT_S):
+            await test(**arguments)
+
+    asyncio.run(limited())
+    return True
+
+
+@pytest.fixture(autouse=True)
+def no_event_left_current() -> Iterator[None]:
+    """An event that stays current after a test would be seen by the next one."""
+    assert events.peek() is None
+    yield
+    assert events.peek() is None
+
+
+@pytest.fixture(autouse=True)
+def platform_doubles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Timers and promises that CPython has; no timer may stay pending after a test."""
+    monkeypatch.setattr(platform, "Timer", LoopTimer)
+    monkeypatch.setattr(platform, "Promise", HeldPromise)
+    LoopTimer.pending.clear()
+    yield
+    assert not LoopTimer.pending

@@ -1,0 +1,168 @@
+"""Stand-ins for what the platform gives the package; CPython has none of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from yungong import App
+from yungong.events import Event
+from yungong.execution import Execution
+from yungong.platform import Environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def make_event(kind: str = "fetch", *, limit_ms: int | None = None, **members: Any) -> Event:
+    """Return an open event; `limit_ms` is the time limit of its kind, the default one if left out."""
+    limits_ms = {} if limit_ms is None else {kind: limit_ms}
+    return Event(kind, App(), Environment(None), Execution(frozenset(), limits_ms), **members)
+
+
+class LoopTimer:
+    """platform.Timer on the event loop's own clock: CPython has no setTimeout.
+
+    `pending` holds those that have neither fired nor been cancelled.
+    """
+
+    pending: ClassVar[set[LoopTimer]] = set()
+
+    def __init__(self, delay_ms: float, fire: Callable[[], None]) -> None:
+        self._fire = fire
+        self._handle = asyncio.get_running_loop().call_later(delay_ms / 1000, self._fired)
+        self.pending.add(self)
+
+    def _fired(self) -> None:
+        self.pending.discard(self)
+        self._fire()
+
+    def cancel(self) -> None:
+        self.pending.discard(self)
+        self._handle.cancel()
+
+
+class HeldPromise:
+    """platform.Promise, whose `js` is a future."""
+
+    def __init__(self) -> None:
+        self.js = PlatformFuture()
+
+    def resolve(self) -> None:
+        if not self.js.done():
+            self.js.set_result(None)
+
+
+class PlatformFuture(asyncio.Future[Any]):
+    """What the platform's calls return: a future that takes attributes, as Pyodide's does."""
+
+
+class Reached(Exception):
+    """A call went past its checks, down to the platform."""
+
+
+class Unreachable:
+    """A part of the platform that says when it is touched."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Reached(name)
+
+
+class SqlStorage:
+    """The SQL part of platform.Storage, on a database in memory; it counts its statements."""
+
+    def __init__(self) -> None:
+        self.database = sqlite3.connect(":memory:", isolation_level=None)
+        self.statements: list[str] = []
+
+    def query(self, statement: str, *bindings: int | str | None) -> list[list[Any]]:
+        self.statements.append(statement)
+        return [list(row) for row in self.database.execute(statement, bindings)]
+
+    def tables(self) -> list[str]:
+        return [name for (name,) in self.database.execute("SELECT name FROM sqlite_master")]
+
+
+class AlarmStorage(SqlStorage):
+    """The storage of one object with its alarm, as the platform keeps it: the latest time set, or none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alarm_ms: int | None = None
+
+    @property
+    def alarms(self) -> AlarmStorage:
+        return self
+
+    def getAlarm(self) -> PlatformFuture:
+        return _settled(self.alarm_ms)
+
+    def setAlarm(self, at_ms: int) -> PlatformFuture:
+        self.alarm_ms = at_ms
+        return _settled(None)
+
+    def deleteAlarm(self) -> PlatformFuture:
+        self.alarm_ms = None
+        return _settled(None)
+
+
+class TransactionStorage(AlarmStorage):
+    """A store with its alarm and transactions: what is committed is in `committed`.
+
+    As on the platform, a write made after the transaction has ended is committed like any other.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.committed: dict[str, Any] = {}
+        self._open: RawTransaction | None = None
+
+    def put(self, key: str, value: Any) -> None:
+        (self.committed if self._open is None else self._open.written)[key] = value
+
+    def get(self, key: str) -> Any:
+        return {**self.committed, **(self._open.written if self._open else {})}.get(key)
+
+    def delete_all(self) -> PlatformFuture:
+        self.committed.clear()
+        return _settled(None)
+
+    def transaction(self, closure: Callable[[Any], Any]) -> PlatformFuture:
+        outcome = PlatformFuture()
+
+        async def run() -> None:
+            assert self._open is None, "two transactions at once"
+            self._open = RawTransaction()
+            over = closure(self._open)
+            if over is not None:
+                await over
+            if not self._open.rolled_back:
+                self.committed.update(self._open.written)
+            self._open = None
+            outcome.set_result(None)
+
+        self._running = asyncio.create_task(run())
+        return outcome
+
+
+class RawTransaction:
+    """The platform's transaction object."""
+
+    def __init__(self) -> None:
+        self.written: dict[str, Any] = {}
+        self.rolled_back = False
+
+    def rollback(self) -> None:
+        self.rolled_back = True
+
+
+def _settled(value: Any) -> PlatformFuture:
+    future = PlatformFuture()
+    future.set_result(value)
+    return future
+
+
+def as_platform(double: object) -> Any:
+    """Pass a double where the package declares the platform's type."""
+    return cast("Any", double)
