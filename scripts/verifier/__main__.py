@@ -120,7 +120,7 @@ def _verify(options: argparse.Namespace, cases: list[Case], url: str, token: str
         report.write_json(options.json, outcomes, platform)
     status = DIFFERS if any(outcome.verdict == "differs" for outcome in outcomes) else HOLDS
     if options.self_test:
-        doubles = _await(fool_with_doubles(url, token, cases))
+        doubles = _await(fool_with_doubles(url, token, load()))
         mutants = fool_with_mutants(outcomes)
         report.show_findings("broken double", doubles, output)
         report.show_findings("mutated answers", mutants, output)

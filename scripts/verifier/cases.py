@@ -41,6 +41,8 @@ FUNCTIONS = {
 }
 NAMES = frozenset(FUNCTIONS) | frozenset(FUNCTIONS.values())
 
+READING = ("读取入站事件种类", "读取持久告警", "读取告警重试次数", "读取持久仓键值", "列举持久仓键值")
+
 STEP_FORMS: dict[str, frozenset[str]] = {
     "call": frozenset({"args"}),
     "kind": frozenset(),
@@ -205,6 +207,8 @@ def _exchange(value: Json) -> Exchange:
     for step in steps:
         check_step(step)
         check(step, matchers=False)
+        if "until_s" in value and not _only_reads(step):
+            raise VectorError("a request with until_s is repeated, so its steps may only read")
     return Exchange(
         object=value["object"],
         event=value.get("event", EVENTS[0]),
@@ -214,6 +218,10 @@ def _exchange(value: Json) -> Exchange:
         until_s=value.get("until_s"),
         after_ms=value.get("after_ms", 0),
     )
+
+
+def _only_reads(step: Json) -> bool:
+    return step.get("call") in READING or step.get("native") in ("get", "alarm", "instance") or "kind" in step
 
 
 def check_step(step: Json) -> None:

@@ -27,6 +27,14 @@ class Answer:
     body: Json
 
 
+def encode(value: Json) -> bytes:
+    """JSON in UTF-8, escapes only where a lone surrogate forces them."""
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode("ascii")
+
+
 class Client:
     """Sends scripts to one Worker. Many may be in flight at once."""
 
@@ -50,8 +58,7 @@ class Client:
 
     async def run(self, target: str, event: str, steps: list[Json]) -> Answer:
         """One event with these steps; raises Stuck when no answer comes."""
-        # ASCII with escapes: a lone surrogate has no UTF-8.
-        content = json.dumps({"object": target, "event": event, "steps": steps}).encode("ascii")
+        content = encode({"object": target, "event": event, "steps": steps})
         try:
             response = await self._http.post("/v1/run", content=content)
         except httpx.TimeoutException as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from .client import encode
 from .forms import CATCHABLE, Json, json_text
 
 Steps = list[Json]
@@ -47,7 +48,7 @@ class Spoilt(httpx.AsyncBaseTransport):
         asked: Steps = script["steps"]
         script["steps"] = self._double.request(asked)
         headers = {key: value for key, value in request.headers.items() if key.lower() != "content-length"}
-        content = json.dumps(script).encode("ascii")
+        content = encode(script)
         real = httpx.Request(request.method, request.url, headers=headers, content=content)
         real.extensions = request.extensions
         response = await self._real.handle_async_request(real)
@@ -55,7 +56,7 @@ class Spoilt(httpx.AsyncBaseTransport):
         if isinstance(body, dict) and "results" in body:
             body = {"results": [self._double.result(one) for one in body["results"]]}
         status, body = self._double.answer(response.status_code, body, asked)
-        return httpx.Response(status, content=json.dumps(body).encode("ascii"), request=request)
+        return httpx.Response(status, content=encode(body), request=request)
 
     async def aclose(self) -> None:
         await self._real.aclose()

@@ -29,15 +29,19 @@ class Finding:
 
 
 async def fool_with_doubles(url: str, token: str, cases: list[Case]) -> list[Finding]:
-    """Runs each double's cases through it: every one of them must differ."""
-    return [await _fool(double, url, token, cases) for double in DOUBLES]
+    """Runs each double's cases through it: every one of them must differ, and hold without it."""
+    named = {case_id for double in DOUBLES for case_id in double.noticed_by}
+    async with Client(url, token) as client:
+        honest = await Runner(client).run_all(case for case in cases if case.id in named)
+    held = [outcome.case for outcome in honest if outcome.verdict == "holds"]
+    return [await _fool(double, url, token, held) for double in DOUBLES]
 
 
-async def _fool(double: Double, url: str, token: str, cases: list[Case]) -> Finding:
-    named = [case for case in cases if case.id in double.noticed_by]
+async def _fool(double: Double, url: str, token: str, held: list[Case]) -> Finding:
+    named = [case for case in held if case.id in double.noticed_by]
     missing = set(double.noticed_by) - {case.id for case in named}
     if missing:
-        return Finding(double.name, noticed=False, detail=f"no such case: {', '.join(sorted(missing))}")
+        return Finding(double.name, noticed=False, detail=f"does not hold without it: {', '.join(sorted(missing))}")
     async with Client(url, token, Spoilt(double)) as client:
         outcomes = await Runner(client, patience=PATIENCE).run_all(named)
     blind = [outcome.case.id for outcome in outcomes if outcome.verdict != "differs"]
@@ -48,7 +52,7 @@ async def _fool(double: Double, url: str, token: str, cases: list[Case]) -> Find
 
 def fool_with_mutants(outcomes: list[Outcome]) -> list[Finding]:
     """One finding for each case that held: mutants of what it saw must all be rejected."""
-    return [_mutate(outcome) for outcome in outcomes if outcome.verdict == "holds" or outcome.seen]
+    return [_mutate(outcome) for outcome in outcomes if outcome.verdict != "differs" and outcome.seen]
 
 
 def _mutate(outcome: Outcome) -> Finding:

@@ -15,7 +15,7 @@ import js
 from pyodide.ffi import jsnull, to_js
 from workers import import_from_javascript
 
-from yungong import events, platform
+from yungong import events, jsontext, platform
 from yungong.alarm_record import AlarmRecord
 from yungong.platform import PlatformError, error_text
 
@@ -209,7 +209,7 @@ def _object(**members: Any) -> Any:
 
 def _value(name: Any) -> Any:
     if isinstance(name, dict):
-        return js.JSON.parse(json.dumps(name["json"]))
+        return jsontext.parse(json.dumps(name["json"]))
     if name.startswith("inside:"):
         return _object(a=js.Array.of(1, _value(name.removeprefix("inside:"))))
     return _VALUES[name]()

@@ -121,17 +121,23 @@ async def begin_firing(durable: Durable, scheduled_ms: int, platform_retries: in
     record = durable.alarm_records.read()
     if record is None:
         return platform_retries
-    prior_retries = record.prior_retries or 0
-    if record.exact_ms is not None:
-        if record.platform_ms == scheduled_ms and record.exact_ms > platform.now_ms():
+    if record.exact_ms is None:
+        prior_retries = record.prior_retries or 0
+        if prior_retries > platform_retries:  # the platform has started to count anew
+            prior_retries = 0
+        retries = platform_retries - prior_retries
+    elif record.platform_ms == scheduled_ms:
+        if record.exact_ms > platform.now_ms():
             await _arm(durable, durable.storage.alarms, record.exact_ms)
             return None
-        # Set after the failure whose retry this may be: whatever the platform counted came before it.
-        prior_retries = platform_retries
-    elif prior_retries > platform_retries:  # the platform has started to count anew
-        prior_retries = 0
+        # What the platform has counted until now was not this alarm's.
+        prior_retries, retries = platform_retries, 0
+    else:
+        # The slot of a retry that this alarm replaced. If this firing fails, the platform fires the alarm
+        # itself next, and starts to count at 0 what is its first retry.
+        prior_retries, retries = -1, 0
     durable.alarm_records.write(AlarmRecord(None, None, prior_retries) if prior_retries else None)
-    return platform_retries - prior_retries
+    return retries
 
 
 async def end_firing(durable: Durable, *, failed: bool) -> None:

@@ -18,7 +18,7 @@ from .errors import 豫言异常
 
 if TYPE_CHECKING:
     from . import platform
-    from .events import DurableEvent
+    from .events import DurableEvent, Event
 
 NOT_DURABLE = "当前事件不属于持久对象"
 
@@ -120,8 +120,18 @@ async def pass_gate(event: DurableEvent) -> Durable:
     durable = event.durable
     if not durable.gate.open:
         await durable.gate.passage()
-        if event.aborted is not None:
-            raise event.aborted
-        if event.closed:
-            raise 豫言异常(NOT_DURABLE)
+        check_open(event)
     return durable
+
+
+def check_open(event: Event) -> None:
+    """Refuse a caller whose event has ended while it waited for the object.
+
+    Raises:
+        豫言异常: the event was closed.
+        宿主中止: the event was aborted.
+    """
+    if event.aborted is not None:
+        raise event.aborted
+    if event.closed:
+        raise 豫言异常(NOT_DURABLE)

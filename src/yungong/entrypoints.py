@@ -76,9 +76,9 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
             storage = platform.Storage(platform.unwrap(ctx, "_ctx"))
         except platform.PlatformError as error:
             raise RuntimeError(
-                f"the Durable Object class {type(self).__name__} is on the older key-value backend; yungong needs"
-                " SQLite: list the class under new_sqlite_classes in wrangler.toml's migrations. A class that is"
-                " deployed already cannot change: make a new one and move the data"
+                f"the Durable Object class {type(self).__name__} is on the older key-value backend; yungong"
+                " needs SQLite: list the class under new_sqlite_classes in wrangler.toml's migrations. A"
+                " class that is deployed already cannot change: make a new one and move the data"
             ) from error
         self._durable = Durable(storage)
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 RESERVED_NAMES = frozenset({"$句柄", "$未定义", "$大整数", "$数字"})
 
 _SPACE = "[ \\t\\n\\r]*+"
-# A reserved name has a few characters, each spelt in at most six.
-_MEMBER = f'"((?:\\$|\\\\u0024)[^"]{{0,24}})"{_SPACE}:'
+# A reserved name has a few characters, each spelt in at most six. A quote after a backslash opens no string.
+_MEMBER = f'(?<!\\\\)"((?:\\$|\\\\u0024)[^"]{{0,24}})"{_SPACE}:'
 _DOLLAR_MEMBER = re.compile(_MEMBER)
 _DOLLAR_MEMBER_FIRST = re.compile(f"\\{{{_SPACE}{_MEMBER}")
 

@@ -13,7 +13,7 @@ import sys
 import time
 from asyncio import Future
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -67,8 +67,8 @@ class _Engine:
         "parse",
         "set_timeout",
         "stringify",
-        "text",
         "tag",
+        "text",
         "with_resolvers",
     )
 
@@ -122,8 +122,8 @@ def settled(promise: Awaitable[T]) -> Awaitable[T]:
     """
     if isinstance(promise, Future):
 
-        def set_exception(reason: object) -> None:
-            error = reason if isinstance(reason, BaseException) else Rejected(engine().text(reason))
+        def set_exception(reason: Any) -> None:
+            error = reason if isinstance(reason, BaseException) else Rejected(engine().text(cast("JsValue", reason)))
             Future.set_exception(promise, error)
 
         promise.set_exception = set_exception  # type: ignore[method-assign]
@@ -314,16 +314,21 @@ class Storage:
 class Promise:
     """A JavaScript promise that Python settles, without a trip round the event loop."""
 
-    __slots__ = ("_resolve", "js")
+    __slots__ = ("_reject", "_resolve", "js")
 
     def __init__(self) -> None:
         resolvers = engine().with_resolvers()
         self.js = resolvers.promise
         self._resolve = resolvers.resolve
+        self._reject = resolvers.reject
 
     def resolve(self) -> None:
-        """Resolve the promise with undefined; a second time does nothing."""
+        """Resolve the promise with undefined."""
         self._resolve()
+
+    def reject(self, reason: BaseException) -> None:
+        """Reject the promise."""
+        self._reject(str(reason))
 
 
 def alarm_info(info: AlarmInfo) -> tuple[int, int]:

@@ -89,8 +89,8 @@ class Run:
         self.finished = True
         if self._event.aborted is not None:
             self.error = self._event.aborted
-        self._event.leave()
         self._notify(self)
+        self._event.leave()
 
 
 def _start_task(body: Coroutine[Any, Any, None], context: Context) -> asyncio.Task[None]:

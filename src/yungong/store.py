@@ -14,7 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from . import jsontext, platform
-from .durable import NOT_DURABLE, pass_gate
+from .durable import NOT_DURABLE, check_open, pass_gate
 from .errors import 豫言异常
 from .events import current
 
@@ -143,6 +143,7 @@ async def 清空持久仓() -> None:
     event = _direct_event()
     durable = event.durable
     async with durable.gate:
+        check_open(event)
         records = durable.alarm_records
         record = records.read()
         try:

@@ -14,12 +14,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from . import jsontext, platform, store
-from .durable import NOT_DURABLE
+from .durable import NOT_DURABLE, check_open
 from .errors import 豫言异常
 from .events import Event, current
 from .running import Run
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from js import DurableObjectTransaction
 
     from .durable import Durable
@@ -83,9 +85,7 @@ async def 执行持久事务(argument: str) -> str:
     event.check_exchanged(argument)
     if not _is_json_text(argument):
         raise 豫言异常("事务参数不是有效的 JSON 文字")
-    attempt = _Attempt(event, event.durable, argument)
-    await event.durable.gate.enter()
-    return await attempt.run()
+    return await _Attempt(event, event.durable, argument).run()
 
 
 def 读取持久事务参数() -> str:
@@ -216,6 +216,7 @@ class _Attempt:
         "_event",
         "_failure",
         "_over",
+        "_refusal",
         "_transaction",
     )
 
@@ -231,21 +232,32 @@ class _Attempt:
             durable=durable,
             transaction=self._transaction,
         )
+        self._event.at_close(self._end)
         self._context = copy_context()  # JavaScript calls the closure without one
         self._over: platform.Promise | None = None
         self._failure: BaseException | None = None
+        self._refusal: BaseException | None = None
         self._cancelled = False
 
     async def run(self) -> str:
-        """Run the handler, having entered the gate, and leave the gate when the platform is through."""
-        promise: Any = None
+        """Run the handler when the object is free, and free it again when the platform is through."""
+        await self._durable.gate.enter()
         try:
+            check_open(self._caller)
             promise = platform.settled(self._durable.storage.transaction(self._enter))
+        except BaseException as error:
+            self._durable.gate.leave()
+            if isinstance(error, platform.ERRORS):
+                raise 豫言异常(_FAILED + _reason(error)) from error
+            raise
+        try:
             await asyncio.shield(promise)
         except asyncio.CancelledError:
             # The platform's transaction cannot be called off: it goes on, and rolls back at its end.
             self._cancelled = True
-            asyncio.ensure_future(self._leave_after(promise))
+            leaving = asyncio.ensure_future(self._leave_after(promise))
+            _leaving.add(leaving)
+            leaving.add_done_callback(_leaving.discard)
             raise
         except platform.ERRORS as error:
             self._leave()
@@ -253,9 +265,9 @@ class _Attempt:
         self._leave()
         if self._failure is not None:
             raise 豫言异常(_FAILED + _reason(self._failure)) from self._failure
-        return self._transaction.result  # type: ignore[return-value]  # without one there is a failure
+        return cast("str", self._transaction.result)  # without a result there is a failure
 
-    async def _leave_after(self, promise: Any) -> None:
+    async def _leave_after(self, promise: Awaitable[None]) -> None:
         with suppress(*platform.ERRORS):
             await promise
         self._leave()
@@ -269,22 +281,38 @@ class _Attempt:
         self._transaction.raw = raw
         remaining_ms = (self._caller.deadline_s - monotonic()) * 1000
         limit_ms = min(self._event.execution.limit_ms(KIND), max(remaining_ms, 0))
-        run = Run(self._event, self._event.app.enter, (KIND,), limit_ms, self._end, self._context)
-        if run.finished:
-            return None
-        self._over = platform.Promise()
-        return self._over.js
+        Run(self._event, self._event.app.enter, (KIND,), limit_ms, self._end_handler, self._context)
+        if not self._event.closed:
+            self._over = platform.Promise()
+            return self._over.js
+        if self._refusal is not None:
+            raise self._refusal
+        return None
 
-    def _end(self, run: Run) -> None:
-        transaction = self._transaction
+    def _end_handler(self, run: Run) -> None:
         if run.error is not None:
             self._failure = run.error
-        elif transaction.result is None:
-            self._failure = 豫言异常("处理入口没有调用 完成持久事务")
+            self._event.cancel_tasks()
+            self._event.close()
+
+    def _end(self) -> None:
+        """Decide what becomes of the transaction: its handler, and all that it waits for, has ended."""
+        if self._failure is None:
+            if self._event.aborted is not None:
+                self._failure = self._event.aborted
+            elif self._transaction.result is None:
+                self._failure = 豫言异常("处理入口没有调用 完成持久事务")
         if self._failure is not None or self._cancelled:
-            transaction.roll_back()
-        if self._over is not None:
+            try:
+                self._transaction.roll_back()
+            except platform.ERRORS as error:  # then the platform must not take it for done
+                self._refusal = error
+        if self._over is None:
+            return
+        if self._refusal is None:
             self._over.resolve()
+        else:
+            self._over.reject(self._refusal)
 
 
 def _reason(error: BaseException) -> str:

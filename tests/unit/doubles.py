@@ -53,6 +53,9 @@ class HeldPromise:
         if not self.js.done():
             self.js.set_result(None)
 
+    def reject(self, reason: BaseException) -> None:
+        self.js.set_exception(reason)
+
 
 class PlatformFuture(asyncio.Future[Any]):
     """What the platform's calls return: a future that takes attributes, as Pyodide's does."""
@@ -117,6 +120,7 @@ class TransactionStorage(AlarmStorage):
         super().__init__()
         self.committed: dict[str, Any] = {}
         self._open: RawTransaction | None = None
+        self.refusal: Exception | None = None
 
     def put(self, key: str, value: Any) -> None:
         (self.committed if self._open is None else self._open.written)[key] = value
@@ -133,12 +137,17 @@ class TransactionStorage(AlarmStorage):
 
         async def run() -> None:
             assert self._open is None, "two transactions at once"
-            self._open = RawTransaction()
-            over = closure(self._open)
-            if over is not None:
-                await over
-            if not self._open.rolled_back:
-                self.committed.update(self._open.written)
+            self._open = transaction = RawTransaction(self.refusal)
+            try:
+                over = closure(transaction)
+                if over is not None:
+                    await over
+            except Exception as error:
+                self._open = None
+                outcome.set_exception(error)
+                return
+            if not transaction.rolled_back:
+                self.committed.update(transaction.written)
             self._open = None
             outcome.set_result(None)
 
@@ -147,13 +156,16 @@ class TransactionStorage(AlarmStorage):
 
 
 class RawTransaction:
-    """The platform's transaction object."""
+    """The platform's transaction object; one with a refusal does not roll back."""
 
-    def __init__(self) -> None:
+    def __init__(self, refusal: Exception | None) -> None:
+        self._refusal = refusal
         self.written: dict[str, Any] = {}
         self.rolled_back = False
 
     def rollback(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
         self.rolled_back = True
 
 

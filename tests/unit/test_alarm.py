@@ -125,6 +125,19 @@ async def test_a_second_time_replaces_the_first(host: Platform, first: int, seco
     assert await host.get() == (True, second)
 
 
+async def test_a_time_that_the_platform_holds_replaces_one_it_cannot_hold(host: Platform) -> None:
+    await host.set(0)
+    assert host.storage.alarm_ms == NOW_MS + 1
+    await host.set(NOW_MS + 1)
+    assert await host.get() == (True, NOW_MS + 1)
+
+
+async def test_an_alarm_set_past_the_package_is_read_as_the_platform_has_it(host: Platform) -> None:
+    await host.set(0)
+    host.storage.alarm_ms = LATER_MS
+    assert await host.get() == (True, LATER_MS)
+
+
 @pytest.mark.parametrize("time_ms", [0, LATER_MS, MAX_TIME_MS])
 async def test_a_deleted_alarm_is_gone_and_deleting_none_does_nothing(host: Platform, time_ms: int) -> None:
     await host.run(yungong.delete_alarm)
@@ -226,6 +239,7 @@ async def test_an_alarm_that_replaces_a_pending_retry_counts_from_zero(
     assert await host.fire(fail, retries=platform_retries) == 0
     assert await host.fire(fail, retries=platform_retries + 1) == 1
     assert await host.fire(succeed, retries=platform_retries + 2) == 2
+    assert host.durable.alarm_records.read() is None
 
 
 async def test_an_alarm_set_after_a_pending_retry_was_deleted_counts_from_zero(host: Platform) -> None:
@@ -237,14 +251,17 @@ async def test_an_alarm_set_after_a_pending_retry_was_deleted_counts_from_zero(h
     assert await host.fire(succeed, retries=1) == 0
 
 
-async def test_an_alarm_set_in_a_handler_that_then_fails_wins_and_counts_from_zero(host: Platform) -> None:
+@pytest.mark.parametrize("time_ms", [0, LATER_MS + 5])
+async def test_an_alarm_set_in_a_handler_that_then_fails_wins_and_counts_from_zero(
+    host: Platform, time_ms: int
+) -> None:
     async def set_and_fail() -> None:
-        await yungong.set_alarm(LATER_MS + 5)
+        await yungong.set_alarm(time_ms)
         raise Failure
 
     await host.set(LATER_MS)
     assert await host.fire(set_and_fail) == 0
-    assert await host.get() == (True, LATER_MS + 5)
+    assert await host.get() == (True, time_ms)
     assert await host.fire(succeed) == 0
 
 

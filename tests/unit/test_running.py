@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 import yungong
 from yungong import events
 from yungong.errors import 宿主中止, 豫言异常
-from yungong.running import run
+from yungong.running import Run, run
 
 from .doubles import LoopTimer, make_event
 
@@ -164,11 +165,9 @@ async def test_a_handler_that_never_ends_after_its_cancellation_does_not_hold_it
     stop = asyncio.Event()
 
     async def handler() -> None:
-        while not stop.is_set():
-            try:
-                await stop.wait()
-            except asyncio.CancelledError:
-                continue
+        with suppress(asyncio.CancelledError):
+            await stop.wait()
+        await stop.wait()
 
     with pytest.raises(宿主中止, match=TIMED_OUT):
         await run(make_event(limit_ms=SHORT_MS), handler)
@@ -210,6 +209,44 @@ async def test_the_limit_counts_on_for_what_the_event_waits_for() -> None:
     assert not event.closed
     await asyncio.wait(tasks)
     assert (event.closed, tasks[0].cancelled(), len(LoopTimer.pending)) == (True, True, 0)
+
+
+async def test_a_task_that_swallows_its_cancellation_does_not_keep_the_event_open() -> None:
+    stop = asyncio.Event()
+
+    async def stay() -> None:
+        with suppress(asyncio.CancelledError):
+            await stop.wait()
+        await stop.wait()
+
+    def handler() -> None:
+        yungong.wait_until(stay())
+
+    event = make_event(limit_ms=SHORT_MS)
+    await run(event, handler)
+    closed = asyncio.Event()
+    event.at_close(closed.set)
+    await closed.wait()
+    stop.set()
+    await asyncio.sleep(0)
+
+
+async def test_the_end_of_a_run_is_told_once_however_late_its_handler_ends() -> None:
+    told: list[Run] = []
+    stop = asyncio.Event()
+
+    async def handler() -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        stop.set()
+        return "late"
+
+    late = Run(make_event(limit_ms=1), handler, (), 1, told.append, copy_context())
+    await stop.wait()
+    await asyncio.sleep(0)
+    assert told == [late]
+    with pytest.raises(宿主中止):
+        late.result()
 
 
 async def test_two_events_at_once_have_limits_of_their_own() -> None:

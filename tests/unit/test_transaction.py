@@ -173,7 +173,7 @@ async def test_a_transaction_ends_with_what_its_caller_s_event_has_left(host: Ob
     host.handler = handler
     event = host.event()
     event.deadline_s = monotonic() + 0.02
-    with pytest.raises(豫言异常, match=rf"{FAILED}durable-transaction 事件超过时限"):
+    with pytest.raises(豫言异常, match=rf"{FAILED}durable-transaction 事件超过时限 [0-9]{{1,2}} 毫秒$"):
         await host.start(lambda: yungong.run_transaction("1"), event)
     assert host.storage.committed == {}
 
@@ -260,3 +260,24 @@ async def test_what_a_transaction_waits_for_does_not_write_after_it(host: Object
     await asyncio.wait([*late, transaction])
     # Either it ended the transaction only after the late write, or the late write was refused.
     assert host.storage.committed == ({} if done_before else {"late": 1})
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("asked_for", [False, True])
+async def test_a_transaction_whose_rollback_the_platform_refuses_commits_nothing(
+    host: Object, asked_for: bool, waits: bool
+) -> None:
+    host.storage.refusal = platform.PlatformError("broken")
+
+    async def handler() -> None:
+        await write_and_complete()
+        if waits:
+            await asyncio.sleep(0)
+        if asked_for:
+            yungong.rollback_transaction()
+        raise ValueError("坏")
+
+    with pytest.raises(豫言异常, match=FAILED):
+        await host.transact(handler)
+    assert host.storage.committed == {}
+    await host.start(lambda: yungong.store_put("free", "1"))

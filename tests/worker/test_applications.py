@@ -134,7 +134,10 @@ def test_wait_until_keeps_the_event_open(serve: Serve) -> None:
                 return Response(json.dumps([seen, kv.get("later"), kv.get("orphan")]))
         """
     )
-    assert answer == '[["\\u5f53\\u524d\\u4e8b\\u4ef6\\u4e0d\\u5c5e\\u4e8e\\u6301\\u4e45\\u5bf9\\u8c61"], 1, null]'
+    assert (
+        answer
+        == '[["\\u5f53\\u524d\\u4e8b\\u4ef6\\u4e0d\\u5c5e\\u4e8e\\u6301\\u4e45\\u5bf9\\u8c61"], 1, null]'
+    )
 
 
 def test_a_cancelled_transaction_is_rolled_back(serve: Serve) -> None:
@@ -167,7 +170,9 @@ def test_a_cancelled_transaction_is_rolled_back(serve: Serve) -> None:
     assert answer == '["cancelled", [false, ""]]'
 
 
-@pytest.mark.parametrize(("ending", "text"), [("SystemExit(3)", "SystemExit: 3"), ("KeyboardInterrupt()", "KeyboardInterrupt: ")])
+@pytest.mark.parametrize(
+    ("ending", "text"), [("SystemExit(3)", "SystemExit: 3"), ("KeyboardInterrupt()", "KeyboardInterrupt: ")]
+)
 def test_an_exit_ends_the_event_and_not_the_runtime(serve: Serve, ending: str, text: str) -> None:
     answer = serve(
         f"""

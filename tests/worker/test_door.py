@@ -11,7 +11,9 @@ from .scripts import call, fresh, post, run
 SCRIPT = json.dumps({"object": "door", "event": "durable-fetch", "steps": [{"kind": True}]})
 
 
-def send(worker: LocalHost, body: str | bytes, headers: dict[str, str], path: str = "/v1/run") -> httpx.Response:
+def send(
+    worker: LocalHost, body: str | bytes, headers: dict[str, str], path: str = "/v1/run"
+) -> httpx.Response:
     return httpx.post(worker.url + path, content=body, headers=headers, timeout=60, trust_env=False)
 
 

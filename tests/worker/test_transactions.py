@@ -85,11 +85,16 @@ def test_a_transaction_ends_while_other_events_of_the_object_wait(worker: LocalH
     with ThreadPoolExecutor(6) as pool:
         waiting = [pool.submit(run, worker, name, {"sleep": 600}) for _ in range(3)]
         waiting += [
-            pool.submit(run, worker, name, call("send_message", "PAGE_QUEUE", '{"log":0}', 0)) for _ in range(2)
+            pool.submit(run, worker, name, call("send_message", "PAGE_QUEUE", '{"log":0}', 0))
+            for _ in range(2)
         ]
         time.sleep(0.1)
         started = time.monotonic()
-        text = run(worker, name, {"transaction": [{"sleep": 100}, call("send_message", "PAGE_QUEUE", "1", 0), {"complete": True}]})[0]
+        text = run(
+            worker,
+            name,
+            {"transaction": [{"sleep": 100}, call("send_message", "PAGE_QUEUE", "1", 0), {"complete": True}]},
+        )[0]
         elapsed = time.monotonic() - started
         for event in waiting:
             event.result()

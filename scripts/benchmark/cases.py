@@ -1,0 +1,202 @@
+"""What is measured, and the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from . import payloads
+
+WAYS = ("yungong", "sdk", "raw", "js")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A bound on the package against another lane, and what to aim for.
+
+    faster: the other's time over the package's must be at least `bound`; slower: the package's over the
+    other's at most `bound`; extra: the package's less the other's, in microseconds, at most `bound`.
+    """
+
+    against: str
+    kind: Literal["faster", "slower", "extra"]
+    bound: float
+    aim: float | None = None
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One way of a case: the operation that the Worker runs, and whether its keys are stored before."""
+
+    way: str
+    operation: str
+    stored: bool = False
+    target: str | None = None
+    """The binding of the object that a request goes to."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operation on one payload; its lanes are measured in turn, each under its own name."""
+
+    operation: str
+    size: str
+    text: Callable[[], str]
+    lanes: dict[str, Lane]
+    targets: tuple[Target, ...] = ()
+    distinct_keys: bool = False
+    most: int = 20_000
+    """Turns of one loop at most."""
+    object: str = "measured"
+    """The object measured in; a listing's cost depends on how large its database has become."""
+    ballast: int = 0
+    """Values of 1 MB that are stored beside."""
+
+
+_KEPT = 8
+SIZES = {"70 B": 70, "1.2 KB": 1_200, "131 KB": 131_000}
+
+
+def names(case: Case, count: int) -> int:
+    """How many different keys a loop of `count` turns uses."""
+    return count if case.distinct_keys else min(count, _KEPT)
+
+
+def _lanes(operation: str, *ways: str, stored: bool = False) -> dict[str, Lane]:
+    return {way: Lane(way, operation, stored) for way in ways or WAYS}
+
+
+def _store_cases(size: str, *, doubtful: bool) -> list[Case]:
+    large = size == "131 KB"
+    text = partial(payloads.records, SIZES[size], nulls_and_times=doubtful)
+    sdk = Target("sdk", "faster", 5 if large else 10, 8 if large else None)
+    if doubtful:
+        sdk = Target("sdk", "faster", 3, 4)
+    js = Target("js", "slower", 3 if large else 2, 2 if large else 1.5)
+    targets = (sdk,) if doubtful else (sdk, js)
+    label = f"{size}, nulls and times" if doubtful else size
+    return [
+        Case("get", label, text, _lanes("get", stored=True), targets),
+        Case("put", label, text, _lanes("put"), targets),
+    ]
+
+
+def _delete_case(size: str) -> Case:
+    return Case(
+        "delete",
+        size,
+        partial(payloads.records, SIZES[size]),
+        _lanes("delete", stored=True),
+        (Target("sdk", "faster", 10), Target("js", "slower", 3 if size == "131 KB" else 2, 1.5)),
+        distinct_keys=True,
+        most=60 if size == "131 KB" else 2_000,
+    )
+
+
+def _request_lane(binding: str) -> Lane:
+    return Lane("js", "request", target=binding)
+
+
+_small = partial(payloads.records, SIZES["70 B"])
+
+CASES: tuple[Case, ...] = (
+    *(case for size in SIZES for doubtful in (False, True) for case in _store_cases(size, doubtful=doubtful)),
+    *(_delete_case(size) for size in SIZES),
+    Case(
+        "get missing",
+        "",
+        _small,
+        _lanes("get") | {"present": Lane("yungong", "get", stored=True)},
+        (Target("sdk", "faster", 10), Target("js", "slower", 2, 1.5), Target("present", "slower", 1)),
+    ),
+    Case(
+        "list",
+        "100 of 70 B",
+        _small,
+        _lanes("listing"),
+        (Target("sdk", "faster", 6, 10),),
+        object="listed",
+    ),
+    Case(
+        "list",
+        "100 of 70 B beside 8 MB",
+        _small,
+        _lanes("listing"),
+        (Target("sdk", "faster", 6, 10),),
+        object="listed beside",
+        ballast=8,
+    ),
+    Case(
+        "send",
+        "1 KB",
+        partial(payloads.records, 1_000),
+        _lanes("send"),
+        (Target("raw", "slower", 1.2), Target("sdk", "faster", 1)),
+    ),
+    Case(
+        "send",
+        "127 KB",
+        partial(payloads.records, 127_000),
+        _lanes("send"),
+        (Target("raw", "slower", 1.5), Target("sdk", "faster", 1)),
+    ),
+    Case(
+        "send",
+        "127 KB, one string",
+        partial(payloads.one_string, 127_000),
+        _lanes("send"),
+        (Target("raw", "slower", 1.5),),
+    ),
+    Case(
+        "transaction",
+        "4 + 4 of 70 B",
+        _small,
+        _lanes("transaction"),
+        (Target("sdk", "faster", 2.5, 3),),
+    ),
+    Case(
+        "transaction",
+        "4 + 4 of 1.2 KB",
+        partial(payloads.records, 1_200),
+        _lanes("transaction"),
+        (Target("sdk", "faster", 2.5, 3),),
+    ),
+    Case("get_alarm", "", _small, _lanes("get_alarm"), (Target("raw", "slower", 1.2),)),
+    Case("set_alarm", "", _small, _lanes("set_alarm"), (Target("raw", "slower", 1.2),)),
+    # The bound method, called in Python, shows what the package adds; a request of another object hides it
+    # among what the platform does for each, and shows whether anything is missing from it.
+    Case(
+        "empty event",
+        "the handler",
+        _small,
+        _lanes("handler", "yungong", "sdk"),
+        (Target("sdk", "extra", 60),),
+    ),
+    Case(
+        "empty event",
+        "a request",
+        _small,
+        {
+            "yungong": _request_lane("EMPTY_STORE"),
+            "sdk": _request_lane("BARE_STORE"),
+            "js": _request_lane("JAVASCRIPT_EMPTY_STORE"),
+        },
+        (Target("sdk", "extra", 60),),
+    ),
+)
+
+READ_BATCH = Case(
+    "read_batch",
+    "100 of 1 KB",
+    partial(payloads.records, 1_000),
+    _lanes("read_batch"),
+    (Target("sdk", "faster", 8, 12),),
+)
+COLD_START = "cold start"
+COLD_START_BOUND = 1.1
+MEMORY = "memory"
+OPERATIONS = tuple(
+    dict.fromkeys([*(case.operation for case in CASES), READ_BATCH.operation, COLD_START, MEMORY])
+)

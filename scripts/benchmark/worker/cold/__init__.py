@@ -1,0 +1,1 @@
+"""Two Workers that answer alike, for the time from start to first answer."""
