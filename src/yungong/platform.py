@@ -13,7 +13,7 @@ import sys
 import time
 from asyncio import Future
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -123,7 +123,7 @@ def settled(promise: Awaitable[T]) -> Awaitable[T]:
     if isinstance(promise, Future):
 
         def set_exception(reason: Any) -> None:
-            error = reason if isinstance(reason, BaseException) else Rejected(engine().text(cast("JsValue", reason)))
+            error = reason if isinstance(reason, BaseException) else Rejected(engine().text(reason))
             Future.set_exception(promise, error)
 
         promise.set_exception = set_exception  # type: ignore[method-assign]

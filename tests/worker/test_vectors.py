@@ -15,7 +15,8 @@ CASES = load()
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest, worker: LocalHost) -> dict[str, Outcome]:
     """The chosen cases' outcomes. They run at once, as in the verifier: most wait for the platform."""
-    chosen = {item.callspec.params["case"].id for item in request.session.items if _is_vector(item)}
+    vectors = [item.callspec.params["case"] for item in request.session.items if _is_vector(item)]
+    chosen = {case.id for case in vectors if isinstance(case, Case)}
 
     async def run() -> list[Outcome]:
         async with Client(worker.url, worker.token) as client:
