@@ -242,7 +242,15 @@ def wait_until(awaitable: Awaitable[Any]) -> None:
         宿主中止: the event was aborted before.
     """
     event = open_event()
-    event.hold(asyncio.ensure_future(awaitable))
+
+    async def wait() -> None:
+        try:
+            await awaitable
+        except (SystemExit, KeyboardInterrupt) as error:
+            # Either would end the whole runtime if it escaped.
+            event.abort(f"{type(error).__name__}: {error}", error)
+
+    event.hold(asyncio.ensure_future(wait()))
 
 
 async def sleep(delay_ms: float) -> None:

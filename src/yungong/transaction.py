@@ -53,8 +53,8 @@ class Transaction:
     def roll_back(self) -> None:
         """Give up all that the transaction wrote; a second time does nothing."""
         if not self.rolled_back:
-            self.rolled_back = True
             self.raw.rollback()
+            self.rolled_back = True
 
 
 async def 执行持久事务(argument: str) -> str:
