@@ -15,7 +15,7 @@ from . import platform
 from .errors import 宿主中止, 豫言异常
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from .app import App
     from .durable import Durable
@@ -242,15 +242,17 @@ def wait_until(awaitable: Awaitable[Any]) -> None:
         宿主中止: the event was aborted before.
     """
     event = open_event()
+    if asyncio.iscoroutine(awaitable):
+        awaitable = _without_exit(event, awaitable)
+    event.hold(asyncio.ensure_future(awaitable))
 
-    async def wait() -> None:
-        try:
-            await awaitable
-        except (SystemExit, KeyboardInterrupt) as error:
-            # Either would end the whole runtime if it escaped.
-            event.abort(f"{type(error).__name__}: {error}", error)
 
-    event.hold(asyncio.ensure_future(wait()))
+async def _without_exit(event: Event, coroutine: Coroutine[Any, Any, Any]) -> None:
+    try:
+        await coroutine
+    except (SystemExit, KeyboardInterrupt) as error:
+        # Either would end the whole runtime if it escaped.
+        event.abort(f"{type(error).__name__}: {error}", error)
 
 
 async def sleep(delay_ms: float) -> None:
