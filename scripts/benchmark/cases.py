@@ -124,7 +124,6 @@ CASES: tuple[Case, ...] = (
         "100 of 70 B beside 8 MB",
         _small,
         _lanes("listing"),
-        (Target("sdk", "faster", 6, 10),),
         object="listed beside",
         ballast=8,
     ),

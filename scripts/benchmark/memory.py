@@ -61,7 +61,7 @@ def run(host: LocalHost, operations: int, advance: Callable[[], None]) -> Memory
 
 
 def _turn(client: Client, operation: str, count: int, text: str) -> Any:
-    wanted = {"way": "yungong", "in_javascript": False, "operation": operation, "text": text}
+    wanted: dict[str, Any] = {"way": "yungong", "in_javascript": False, "operation": operation, "text": text}
     return client.post(
         "/measure", wanted | {"count": count, "names": 8, "stored": False, "object": "memory", "ballast": 0}
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import sys
 import time
 import traceback
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
@@ -35,7 +36,7 @@ exit status:
   0  every case holds (or is unsettled)
   1  a case differs; with --self-test: a broken double went unnoticed
   2  the run got stuck: the Worker could not be started or reached, or did not answer in time
-  3  the verifier itself crashed, or a vector is malformed"""
+  3  the verifier itself crashed or was called wrongly, or a vector is malformed"""
 
 
 def main() -> int:
@@ -44,9 +45,7 @@ def main() -> int:
     output = report.console()
     try:
         cases = _chosen(load(), options.set, options.case)
-        if options.url:
-            return _verify(options, cases, options.url, options.token, output)
-        return _verify_locally(options, cases, output)
+        return _verify(options, cases, output)
     except VectorError as malformed:
         output.print(f"[bold red]malformed vector:[/] {escape(str(malformed))}")
         return CRASHED
@@ -55,8 +54,15 @@ def main() -> int:
         return STUCK
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        # argparse would exit with 2, which means that the run got stuck.
+        self.print_usage(sys.stderr)
+        self.exit(CRASHED, f"{self.prog}: {message}\n")
+
+
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="scripts/verify",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -87,46 +93,51 @@ def _chosen(cases: list[Case], wanted_set: str, ids: list[str] | None) -> list[C
     ]
 
 
-def _verify_locally(options: argparse.Namespace, cases: list[Case], output: Console) -> int:
+@contextlib.contextmanager
+def _worker(options: argparse.Namespace, output: Console) -> Iterator[tuple[str, str]]:
+    """The address and token of the Worker to ask: the deployed one, or a local one with nothing in it yet."""
+    if options.url:
+        yield options.url, options.token
+        return
     from localhost.server import LocalHost
 
+    host = LocalHost()
     try:
-        host = LocalHost().__enter__()
+        host.start()
     except Exception as error:
         raise Stuck(f"the local Worker did not start: {error}") from error
     try:
-        status = _verify(options, cases, host.url, host.token, output)
-        if status == DIFFERS:
-            _show_log(host.log(), output)
-        return status
+        yield host.url, host.token
     except Stuck:
-        _show_log(host.log(), output)
+        output.print("the local Worker's log, its end:", style="bold")
+        output.print(escape(host.log()[-LOG_SHOWN:]), highlight=False)
         raise
     finally:
-        host.__exit__(None, None, None)
+        host.stop()
 
 
-def _show_log(log: str, output: Console) -> None:
-    output.print("the local Worker's log, its end:", style="bold")
-    output.print(escape(log[-LOG_SHOWN:]), highlight=False)
-
-
-def _verify(options: argparse.Namespace, cases: list[Case], url: str, token: str, output: Console) -> int:
+def _verify(options: argparse.Namespace, cases: list[Case], output: Console) -> int:
     started = time.monotonic()
-    outcomes = _await(_run(cases, url, token, in_cloud=bool(options.url)))
+    with _worker(options, output) as (url, token):
+        outcomes = _await(_run(cases, url, token, in_cloud=bool(options.url)))
     platform = options.url or "local workerd"
     report.show(outcomes, output, platform, time.monotonic() - started)
     if options.json:
         report.write_json(options.json, outcomes, platform)
-    status = DIFFERS if any(outcome.verdict == "differs" for outcome in outcomes) else HOLDS
-    if options.self_test:
+    held = not any(outcome.verdict == "differs" for outcome in outcomes)
+    if options.self_test and not _test_itself(options, outcomes, output):
+        return DIFFERS
+    return HOLDS if held else DIFFERS
+
+
+def _test_itself(options: argparse.Namespace, outcomes: list[Outcome], output: Console) -> bool:
+    # A Worker of their own: what the run before left in the queue would come among the doubles' messages.
+    with _worker(options, output) as (url, token):
         doubles = _await(fool_with_doubles(url, token, load()))
-        mutants = fool_with_mutants(outcomes)
-        report.show_findings("broken double", doubles, output)
-        report.show_findings("mutated answers", mutants, output)
-        if not all(finding.noticed for finding in doubles + mutants):
-            return DIFFERS
-    return status
+    mutants = fool_with_mutants(outcomes)
+    report.show_findings("broken double", doubles, output)
+    report.show_findings("mutated answers", mutants, output)
+    return all(finding.noticed for finding in doubles + mutants)
 
 
 def _await(work: Coroutine[None, None, Found]) -> Found:

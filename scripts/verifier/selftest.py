@@ -41,7 +41,8 @@ async def _fool(double: Double, url: str, token: str, held: list[Case]) -> Findi
     named = [case for case in held if case.id in double.noticed_by]
     missing = set(double.noticed_by) - {case.id for case in named}
     if missing:
-        return Finding(double.name, noticed=False, detail=f"does not hold without it: {', '.join(sorted(missing))}")
+        detail = f"without it too these do not hold: {', '.join(sorted(missing))}"
+        return Finding(double.name, noticed=False, detail=detail)
     async with Client(url, token, Spoilt(double)) as client:
         outcomes = await Runner(client, patience=PATIENCE).run_all(named)
     blind = [outcome.case.id for outcome in outcomes if outcome.verdict != "differs"]

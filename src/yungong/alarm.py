@@ -159,7 +159,7 @@ async def _arm(durable: Durable, target: AlarmTarget, exact_ms: int) -> None:
     """Set the platform's alarm and the record in one step: nothing may be awaited between them."""
     # The platform drops or delays an alarm at or before now that is set while another one fires.
     platform_ms = min(max(exact_ms, platform.now_ms() + 1), platform.MAX_ALARM_MS)
-    setting = target.setAlarm(platform_ms)
+    setting = platform.settled(target.setAlarm(platform_ms))
     records = durable.alarm_records
     record = records.read()
     if platform_ms != exact_ms or (record is not None and record.prior_retries is not None):
@@ -167,7 +167,17 @@ async def _arm(durable: Durable, target: AlarmTarget, exact_ms: int) -> None:
         records.write(AlarmRecord(platform_ms, exact_ms, prior_retries))
     elif record is not None:
         records.write(None)
-    await platform.settled(setting)
+    await setting
+    if exact_ms < platform_ms:
+        await _follow_clock(durable, target, platform_ms)
+
+
+async def _follow_clock(durable: Durable, target: AlarmTarget, platform_ms: int) -> None:
+    """Correct the record where the platform's clock was past `platform_ms` already, so that it took its own now."""
+    taken_ms = await platform.get_alarm(target)
+    record = durable.alarm_records.read()
+    if taken_ms is not None and record is not None and record.platform_ms == platform_ms < taken_ms:
+        durable.alarm_records.write(record._replace(platform_ms=taken_ms))
 
 
 def _keep_only_retries(durable: Durable) -> None:

@@ -53,7 +53,9 @@ export class JavaScriptStore extends DurableObject {
     const prepared = stored ? [...new Set(keys)] : [];
     if (operation === "listing") prepared.push(...Array.from({ length: LISTED_COUNT }, (_, index) => LISTED + index));
     for (const key of prepared) storage.kv.put(key, JSON.parse(text));
-    for (let index = 0; index < ballast; index++) storage.kv.put(`ballast:${index}`, "x".repeat(1_000_000));
+    if (storage.sql.databaseSize < ballast * 1_000_000) {
+      for (let index = 0; index < ballast; index++) storage.kv.put(`ballast:${index}`, "x".repeat(1_000_000));
+    }
     await storage.sync();
     const stub = target && this.env[target].get(this.env[target].idFromName("target"));
     const context = { storage, text, env: this.env, stub };
