@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 MAX_TIME_MS = 8_640_000_000_000_000
 
+# The platform turns a past time into now: what is nearer than this may be past when it gets there.
+_NEAR_MS = 1000
+
 
 async def 读取持久告警() -> tuple[bool, int]:
     """Read the object's alarm (持久告警, 函数).
@@ -126,10 +129,10 @@ async def begin_firing(durable: Durable, scheduled_ms: int, platform_retries: in
         if prior_retries > platform_retries:  # the platform has started to count anew
             prior_retries = 0
         retries = platform_retries - prior_retries
-    elif record.platform_ms == scheduled_ms:
-        if record.exact_ms > platform.now_ms():
-            await _arm(durable, durable.storage.alarms, record.exact_ms)
-            return None
+    elif record.platform_ms == scheduled_ms and record.exact_ms > platform.now_ms():
+        await _arm(durable, durable.storage.alarms, record.exact_ms)
+        return None
+    elif record.platform_ms == scheduled_ms or platform_retries == 0:
         # What the platform has counted until now was not this alarm's.
         prior_retries, retries = platform_retries, 0
     else:
@@ -157,23 +160,25 @@ async def end_firing(durable: Durable, *, failed: bool) -> None:
 
 async def _arm(durable: Durable, target: AlarmTarget, exact_ms: int) -> None:
     """Set the platform's alarm and the record in one step: nothing may be awaited between them."""
+    now_ms = platform.now_ms()
     # The platform drops or delays an alarm at or before now that is set while another one fires.
-    platform_ms = min(max(exact_ms, platform.now_ms() + 1), platform.MAX_ALARM_MS)
+    platform_ms = min(max(exact_ms, now_ms + 1), platform.MAX_ALARM_MS)
     setting = platform.settled(target.setAlarm(platform_ms))
     records = durable.alarm_records
     record = records.read()
-    if platform_ms != exact_ms or (record is not None and record.prior_retries is not None):
-        prior_retries = record.prior_retries if record is not None else None
+    prior_retries = None if record is None else record.prior_retries
+    is_near = exact_ms < now_ms + _NEAR_MS
+    if is_near or platform_ms != exact_ms or prior_retries is not None:
         records.write(AlarmRecord(platform_ms, exact_ms, prior_retries))
-    elif record is not None:
+    else:
         records.write(None)
     await setting
-    if exact_ms < platform_ms:
+    if is_near:
         await _follow_clock(durable, target, platform_ms)
 
 
 async def _follow_clock(durable: Durable, target: AlarmTarget, platform_ms: int) -> None:
-    """Correct the record where the platform's clock was past `platform_ms` already, so that it took its own now."""
+    """Correct the record where the platform's clock had passed `platform_ms`, and it took its own now."""
     taken_ms = await platform.get_alarm(target)
     record = durable.alarm_records.read()
     if taken_ms is not None and record is not None and record.platform_ms == platform_ms < taken_ms:
