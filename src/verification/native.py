@@ -209,7 +209,8 @@ def _object(**members: Any) -> Any:
 
 def _value(name: Any) -> Any:
     if isinstance(name, dict):
-        return jsontext.parse(json.dumps(name["json"]))
+        text = json.dumps(name["json"])
+        return jsontext.parse(text, text.encode())
     if name.startswith("inside:"):
         return _object(a=js.Array.of(1, _value(name.removeprefix("inside:"))))
     return _VALUES[name]()

@@ -36,7 +36,7 @@ def read_json(text: str) -> Any:
     """
     try:
         data = jsontext.encode(text)
-        jsontext.parse(text)
+        jsontext.parse(text, data)
     except jsontext.NotJsonText:
         raise MalformedScript("the script is not JSON text") from None
     if jsontext.nests_deeper(data, MAX_LEVELS):

@@ -6,9 +6,8 @@ whole when a Worker or a Durable Object starts, so that a slip in wrangler.toml 
 """
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 DEFAULT_LIMIT_MS = 30_000
 DEFAULT_EXCLUSIVE_LIMIT_MS = 25_000
@@ -23,8 +22,7 @@ _EXCLUSIVE_KINDS = frozenset({"durable-transaction", "durable-block"})
 _OTHER_KINDS = frozenset({"fetch", "durable-fetch", "durable-alarm", "queue", "scheduled"})
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(NamedTuple):
     """The permits and time limits of one deployment."""
 
     queues: frozenset[str]

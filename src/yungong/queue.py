@@ -190,7 +190,7 @@ def _parse_body(text: str) -> JsonValue:
         data = jsontext.encode(text)
         if len(data) > MAX_BODY_BYTES:
             raise 豫言异常(_BODY_TOO_LONG)
-        value = jsontext.parse(text)
+        value = jsontext.parse(text, data)
     except jsontext.NotJsonText as error:
         raise 豫言异常("消息体不是有效的 JSON 文字") from error
     _check_body(text, data)
@@ -216,7 +216,7 @@ def _parse_batch(text: str) -> JsonValue:
         data = jsontext.encode(text)
         if len(data) > MAX_BATCH_TEXT_BYTES:
             raise 豫言异常("批量消息的数组文字超过 1 MiB")
-        items = jsontext.parse(text)
+        items = jsontext.parse(text, data)
     except jsontext.NotJsonText as error:
         raise 豫言异常("批量消息不是有效的 JSON 文字") from error
     if not platform.is_array(items):

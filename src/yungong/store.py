@@ -182,7 +182,7 @@ def parse_value(text: str) -> JsValue:
         data = jsontext.encode(text)
         if len(data) > MAX_VALUE_BYTES:
             raise 豫言异常(f"值超过 2 MiB：{len(data)} 字节")
-        value = jsontext.parse(text)
+        value = jsontext.parse(text, data)
     except jsontext.NotJsonText as error:
         raise 豫言异常("值不是有效的 JSON 文字") from error
     if jsontext.nests_deeper(data, MAX_VALUE_LEVELS):
@@ -197,8 +197,7 @@ def parse_value(text: str) -> JsValue:
 def parse_options(text: str) -> dict[str, Any]:
     """Return the list options that `text` gives, those that say nothing left out."""
     try:
-        jsontext.encode(text)
-        canonical = platform.stringify(jsontext.parse(text)) or ""
+        canonical = platform.stringify(jsontext.parse(text, jsontext.encode(text)))
     except jsontext.NotJsonText as error:
         raise 豫言异常("列举选项不是有效的 JSON 文字") from error
     if canonical == _NO_MEMBERS:
@@ -274,7 +273,7 @@ def listing(event: Event, durable: Durable, options: dict[str, Any]) -> str:
     storage = durable.storage
     rest = dict(options)
     limit = min(rest.get("limit", platform.MAX_LIST_LIMIT), platform.MAX_LIST_LIMIT)
-    pieces: list[str] = []
+    pieces = ["["]
     size = 1  # the opening bracket, then each piece with the comma or bracket behind it
     try:
         step = limit if storage.size() <= _SMALL_DATABASE_BYTES else min(limit, _FIRST_STEP)
@@ -283,20 +282,22 @@ def listing(event: Event, durable: Durable, options: dict[str, Any]) -> str:
             entries = storage.list(json.dumps(rest))
             found: int = entries.length
             if found:
-                pieces.append(_entries_text(event, entries))
-                size += len(pieces[-1].encode()) + 1
+                text = _entries_text(event, entries)
+                pieces += (text, ",")
+                size += (len(text) if text.isascii() else len(text.encode())) + 1
                 if size > MAX_LISTING_BYTES:
                     raise 豫言异常("列举结果超过 8 MiB，应按 limit 加 startAfter 分页")
             limit -= found
             if found < step or not limit:
-                return f"[{','.join(pieces)}]"
+                pieces[-1:] = ["]"] if len(pieces) > 1 else ["[]"]
+                return "".join(pieces)
             last_key = entries[found - 1][0]
             if rest.get("reverse"):
                 rest["end"] = last_key
             else:
                 rest.pop("start", None)
                 rest["startAfter"] = last_key
-            step = min(limit, step * 4, max(1, _STEP_BYTES * found // len(pieces[-1])))
+            step = min(limit, step * 4, max(1, _STEP_BYTES * found // len(text)))
     except platform.PlatformError as error:
         raise _fault(event, error) from error
 

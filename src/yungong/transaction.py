@@ -321,8 +321,7 @@ def _reason(error: BaseException) -> str:
 
 def _is_json_text(text: str) -> bool:
     try:
-        jsontext.encode(text)
-        jsontext.parse(text)
+        jsontext.parse(text, jsontext.encode(text))
     except jsontext.NotJsonText:
         return False
     return True
