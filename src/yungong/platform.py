@@ -171,8 +171,10 @@ def parse_utf8(data: bytes) -> JsonValue:
     `map` keep the decoded string in JavaScript, where JSON.parse takes it.
     """
     js = engine()
-    texts = js.map(js.array_of(None), js.decoder.decode.bind(js.decoder, to_js(data)))
-    return js.map(texts, js.parse)[0]
+    decode: Any = js.decoder.decode
+    texts = js.map(js.array_of(None), decode.bind(js.decoder, to_js(data)))
+    value: JsonValue = js.map(texts, js.parse)[0]
+    return value
 
 
 @overload
