@@ -153,6 +153,8 @@ def check(step: dict[str, Any]) -> None:
             return
         case {"native": "plant-alarm", "exact_ms": int(), "delay_ms": int(), **rest} if not rest:
             return
+        case {"native": "set-alarm", "at_ms": int(), **rest} if not rest:
+            return
         case {"native": "alarm" | "instance", **rest} if not rest:
             return
     raise ValueError(f"unknown native step {json.dumps(step, ensure_ascii=False)[:80]}")
@@ -176,6 +178,9 @@ async def run(step: dict[str, Any]) -> Any:
         case {"native": "alarm"}:
             at_ms = await _storage().getAlarm()
             return None if at_ms is jsnull else at_ms
+        case {"native": "set-alarm", "at_ms": at_ms}:
+            await _storage().setAlarm(at_ms)
+            return None
         case {"native": "plant-alarm", "exact_ms": exact_ms, "delay_ms": delay_ms}:
             platform_ms = platform.now_ms() + delay_ms
             setting = _storage().setAlarm(platform_ms)

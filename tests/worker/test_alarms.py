@@ -1,0 +1,102 @@
+"""Alarms that the platform cannot hold as they are, and alarms across restarts."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from localhost.server import LocalHost
+
+from .scripts import call, eventually, fresh, log_of, run
+
+LAST_MS = 8_640_000_000_000_000
+PLATFORM_LAST_MS = 9_223_372_036_854
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[LocalHost]:
+    """A Worker that these tests may kill and restart."""
+    with LocalHost() as host:
+        yield host
+
+
+def now_ms() -> int:
+    return round(time.time() * 1000)
+
+
+def test_exact_times_survive_a_restart_and_a_kill(own: LocalHost) -> None:
+    times = {fresh("far"): LAST_MS, fresh("edge"): PLATFORM_LAST_MS + 1, fresh("held"): PLATFORM_LAST_MS}
+    for name, at_ms in times.items():
+        run(own, name, call("set_alarm", at_ms))
+    own.restart()
+    assert {name: run(own, name, call("get_alarm"))[0] for name in times} == {
+        name: [True, at_ms] for name, at_ms in times.items()
+    }
+    own.kill()
+    own.start()
+    assert {name: run(own, name, call("get_alarm"))[0] for name in times} == {
+        name: [True, at_ms] for name, at_ms in times.items()
+    }
+
+
+def test_an_alarm_due_while_the_platform_was_down_fires(own: LocalHost) -> None:
+    name = fresh()
+    run(own, name, call("set_alarm", now_ms() + 300))
+    own.kill()
+    time.sleep(0.4)  # its time passes
+    own.start()
+    log = eventually("the alarm", 10, lambda: log_of(own, name))
+    assert [entry["retry"] for entry in log] == [0]
+
+
+def test_an_alarm_that_the_platform_fires_too_early_is_armed_again(worker: LocalHost) -> None:
+    """A far alarm's day cannot be waited for: its record is planted beside a near alarm of the platform's."""
+    name = fresh()
+    planted, exact, native = run(
+        worker,
+        name,
+        {"native": "plant-alarm", "exact_ms": LAST_MS, "delay_ms": 200},
+        call("get_alarm"),
+        {"native": "alarm"},
+    )
+    assert planted is None
+    assert exact == [True, LAST_MS]
+    assert native < now_ms() + 10_000
+    eventually(
+        "the platform's alarm at its last time",
+        10,
+        lambda: run(worker, name, {"native": "alarm"})[0] == PLATFORM_LAST_MS,
+    )
+    assert run(worker, name, call("get_alarm")) == [[True, LAST_MS]]
+    assert log_of(worker, name) == [], "the application noticed"
+
+
+def test_a_rearmed_alarm_fires_at_its_own_time(worker: LocalHost) -> None:
+    name = fresh()
+    exact_ms = now_ms() + 1500
+    run(worker, name, {"native": "plant-alarm", "exact_ms": exact_ms, "delay_ms": 100})
+    log = eventually("the alarm", 10, lambda: log_of(worker, name))
+    assert now_ms() >= exact_ms
+    assert [(entry["retry"], entry["alarm"]) for entry in log] == [(0, [False, 0])]
+    assert run(worker, name, call("get_alarm"), {"native": "alarm"}) == [[False, 0], None]
+
+
+def test_a_planted_record_counts_only_while_the_platform_holds_its_time(worker: LocalHost) -> None:
+    """Whoever sets the platform's alarm past the package makes the record void."""
+    name = fresh()
+    run(worker, name, call("set_alarm", LAST_MS), {"native": "set-alarm", "at_ms": 1_900_000_000_000})
+    assert run(worker, name, call("get_alarm")) == [[True, 1_900_000_000_000]]
+
+
+@pytest.mark.parametrize("ending", ["delete_alarm", "store_clear"])
+def test_what_is_deleted_leaves_nothing_behind(worker: LocalHost, ending: str) -> None:
+    name = fresh()
+    assert run(
+        worker,
+        name,
+        call("set_alarm", LAST_MS),
+        call(ending),
+        call("get_alarm"),
+        call("store_list", "{}"),
+        {"native": "set-alarm", "at_ms": PLATFORM_LAST_MS},
+        call("get_alarm"),
+    )[2:] == [[False, 0], "[]", None, [True, PLATFORM_LAST_MS]]
