@@ -203,8 +203,8 @@ async def _target(event: DurableEvent) -> tuple[Durable, AlarmTarget]:
     if event.transaction is not None:
         event.transaction.check_usable()
         return event.durable, event.transaction.raw
-    durable = await pass_gate(event)
-    return durable, durable.storage.alarms
+    await pass_gate(event)
+    return event.durable, event.durable.storage.alarms
 
 
 def _fault(event: Event, error: BaseException) -> BaseException:

@@ -108,8 +108,8 @@ class Durable:
         self.alarm_records = AlarmRecords(storage)
 
 
-async def pass_gate(event: DurableEvent) -> Durable:
-    """Return the object of a durable event once no transaction runs in it.
+async def pass_gate(event: DurableEvent) -> None:
+    """Wait until no transaction runs in the object of `event`.
 
     What the caller does before its next await is done before any other transaction begins.
 
@@ -117,11 +117,9 @@ async def pass_gate(event: DurableEvent) -> Durable:
         豫言异常: the event was closed while the caller waited.
         宿主中止: the event was aborted while the caller waited.
     """
-    durable = event.durable
-    if not durable.gate.open:
-        await durable.gate.passage()
+    if not event.durable.gate.open:
+        await event.durable.gate.passage()
         check_open(event)
-    return durable
 
 
 def check_open(event: Event) -> None:

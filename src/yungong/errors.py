@@ -19,3 +19,11 @@ class 宿主中止(BaseException):
 
 YuyanError = 豫言异常
 HostAbort = 宿主中止
+
+
+def reason(error: BaseException) -> str:
+    """Return an error's own text, or the name of its type where it has none or cannot say it."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:
+        return type(error).__name__

@@ -12,7 +12,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from . import platform
-from .errors import 宿主中止, 豫言异常
+from .errors import reason, 宿主中止, 豫言异常
+from .execution import MAX_LIMIT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -90,12 +91,11 @@ class Event:
             self.aborted.__cause__ = cause
         return self.aborted
 
-    def check_exchanged(self, *texts: str) -> None:
-        """Abort the event if one of `texts` is longer than the host exchanges."""
-        for text in texts:
-            # No character takes more than four bytes: only a long text needs counting.
-            if len(text) * 4 > MAX_EXCHANGED_BYTES:
-                size = len(text.encode("utf-8", "surrogatepass"))
+    def check_exchanged(self, text: str, another: str = "") -> None:
+        """Abort the event if a text is longer than the host exchanges."""
+        # No character takes more than four bytes: only a long text needs counting.
+        if (len(text) + len(another)) * 4 > MAX_EXCHANGED_BYTES:
+            for size in (len(each.encode("utf-8", "surrogatepass")) for each in (text, another)):
                 if size > MAX_EXCHANGED_BYTES:
                     raise self.abort(f"交换文字超过宿主上限 16 MiB：{size} 字节")
 
@@ -252,7 +252,7 @@ async def _without_exit(event: Event, coroutine: Coroutine[Any, Any, Any]) -> No
         await coroutine
     except (SystemExit, KeyboardInterrupt) as error:
         # Either would end the whole runtime if it escaped.
-        event.abort(f"{type(error).__name__}: {error}", error)
+        event.abort(f"{type(error).__name__}: {reason(error)}", error)
 
 
 async def sleep(delay_ms: float) -> None:
@@ -266,6 +266,6 @@ async def sleep(delay_ms: float) -> None:
         宿主中止: the event was aborted before, or while waiting.
     """
     event = open_event()
-    await event.sleep(delay_ms)
+    await event.sleep(min(delay_ms, MAX_LIMIT_MS))  # no event is open for longer
     if event.aborted is not None:
         raise event.aborted

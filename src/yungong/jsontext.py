@@ -33,6 +33,7 @@ _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 _LARGE_EXPONENT = b"0e000"
 _MANY_DIGITS = b"0" * 200
 _ANY_EXPONENT = b"0e"
+_ROUNDED_DIGITS = b"0" * 16
 
 # A shorter text goes over to JavaScript as fast in any form, and is scanned as fast whole.
 _LONG_BYTES = 2048
@@ -161,9 +162,10 @@ def overflows(data: bytes) -> bool:
 def may_grow(data: bytes) -> bool:
     """Return whether the canonical form of valid JSON text may be longer than the text itself.
 
-    Only a number with an exponent grows: 1e20 becomes 100000000000000000000.
+    Only a number grows: 1e20 becomes 100000000000000000000, and 99999999999999999 one digit longer.
     """
-    return _ANY_EXPONENT in data.translate(_DIGITS, b"+-")
+    shape = data.translate(_DIGITS, b"+-")
+    return _ANY_EXPONENT in shape or _ROUNDED_DIGITS in shape
 
 
 def outgoing(value: JsValue, levels: int) -> str:

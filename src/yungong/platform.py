@@ -15,6 +15,8 @@ from asyncio import Future
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from .errors import reason
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from typing import TypeGuard
@@ -112,7 +114,7 @@ def error_text(error: BaseException) -> str:
         message = getattr(error, "message", None)
         if isinstance(message, str):
             return message
-    return str(error)
+    return reason(error)
 
 
 class Rejected(Exception):
@@ -232,7 +234,8 @@ def is_json_value(value: JsValue) -> bool:
         match tag(value):
             case "[object Array]":
                 keys = engine().keys(value)
-                if keys.length != value.length:  # a hole, or a member that JSON would drop
+                own = set(keys)
+                if any(str(index) not in own for index in range(value.length)):  # a hole
                     return False
                 pending.extend(value)
             case "[object Object]":
@@ -335,7 +338,8 @@ class Storage:
 
     def query(self, statement: str, *bindings: int | str | None) -> Sequence[Sequence[Any]]:
         """Run one SQL statement and return its rows."""
-        return self._sql.exec(statement, *bindings).raw().toArray().to_py()
+        rows = self._sql.exec(statement, *bindings).raw().toArray().to_py()
+        return [[None if value is jsnull else value for value in row] for row in rows]
 
 
 class Promise:

@@ -247,8 +247,10 @@ def _parse_item(item: Any, index: int) -> tuple[str, int]:
         raise 豫言异常(f"批量消息的项缺 body：序号 {index}")
     for name in members:
         if name not in ("body", "delaySeconds"):
-            raise 豫言异常(f"批量消息的项含未知的成员 {json.dumps(name)}：序号 {index}")
+            raise 豫言异常(f"批量消息的项含未知的成员 {json.dumps(name, ensure_ascii=False)}：序号 {index}")
     delay_seconds = item.delaySeconds if "delaySeconds" in members else 0
+    if isinstance(delay_seconds, float) and delay_seconds.is_integer():
+        raise 豫言异常(_DELAY)  # an integer too large to be an int here
     if type(delay_seconds) is not int:
         raise 豫言异常(f"批量消息的 delaySeconds 须为整数：序号 {index}")
     if not 0 <= delay_seconds <= MAX_DELAY_SECONDS:
@@ -256,7 +258,10 @@ def _parse_item(item: Any, index: int) -> tuple[str, int]:
     body = item.body
     # An integer of 2^53 - 1 or more would return to JavaScript as a BigInt.
     is_integer = isinstance(body, int) and not isinstance(body, bool)
-    text = str(body) if is_integer else platform.stringify(body)
+    try:
+        text = str(body) if is_integer else platform.stringify(body)
+    except platform.PlatformError as error:  # the engine's stack ended
+        raise 豫言异常(f"消息体的嵌套超过 {MAX_SENT_LEVELS} 层：序号 {index}") from error
     data = text.encode()
     if len(data) > MAX_BODY_BYTES:
         raise 豫言异常(_BODY_TOO_LONG)

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from . import events, platform
+from .errors import reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -64,7 +65,7 @@ class Run:
                 value = await value
         except (SystemExit, KeyboardInterrupt) as ending:
             # Either would end the whole runtime if it escaped.
-            error = self._event.abort(f"{type(ending).__name__}: {ending}", ending)
+            error = self._event.abort(f"{type(ending).__name__}: {reason(ending)}", ending)
         except BaseException as failure:
             error = failure
         if self.finished:  # its limit has passed, and the event has failed without it

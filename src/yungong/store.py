@@ -21,7 +21,6 @@ from .events import current
 if TYPE_CHECKING:
     from js import JsArray, JsValue
 
-    from .durable import Durable
     from .events import DurableEvent, Event
 
 MAX_KEY_BYTES = 2048
@@ -60,7 +59,9 @@ async def 读取持久仓键值(key: str) -> tuple[bool, str]:
     event = _direct_event()
     event.check_exchanged(key)
     check_key(key)
-    return get(event, await pass_gate(event), key)
+    if not event.durable.gate.open:
+        await pass_gate(event)
+    return get(event, key)
 
 
 async def 写入持久仓键值(key: str, value: str) -> None:
@@ -82,7 +83,9 @@ async def 写入持久仓键值(key: str, value: str) -> None:
     event.check_exchanged(key, value)
     check_key(key)
     parsed = parse_value(value)
-    put(event, await pass_gate(event), key, parsed)
+    if not event.durable.gate.open:
+        await pass_gate(event)
+    put(event, key, parsed)
 
 
 async def 删除持久仓键(key: str) -> bool:
@@ -103,7 +106,9 @@ async def 删除持久仓键(key: str) -> bool:
     event = _direct_event()
     event.check_exchanged(key)
     check_key(key)
-    return delete(event, await pass_gate(event), key)
+    if not event.durable.gate.open:
+        await pass_gate(event)
+    return delete(event, key)
 
 
 async def 列举持久仓键值(options: str) -> str:
@@ -127,7 +132,9 @@ async def 列举持久仓键值(options: str) -> str:
     event = _direct_event()
     event.check_exchanged(options)
     parsed = parse_options(options)
-    return listing(event, await pass_gate(event), parsed)
+    if not event.durable.gate.open:
+        await pass_gate(event)
+    return listing(event, parsed)
 
 
 async def 清空持久仓() -> None:
@@ -197,15 +204,17 @@ def parse_value(text: str) -> JsValue:
 def parse_options(text: str) -> dict[str, Any]:
     """Return the list options that `text` gives, those that say nothing left out."""
     try:
-        canonical = platform.stringify(jsontext.parse(text, jsontext.encode(text)))
+        data = jsontext.encode(text)
+        parsed = jsontext.parse(text, data)
     except jsontext.NotJsonText as error:
         raise 豫言异常("列举选项不是有效的 JSON 文字") from error
+    if platform.member_names(parsed) is None:
+        raise 豫言异常("列举选项须为 JSON 对象")
+    if jsontext.nests_deeper(data, 1):
+        raise 豫言异常("列举选项的成员须为字符串、整数或布尔")
+    canonical = platform.stringify(parsed)
     if canonical == _NO_MEMBERS:
         return {}
-    if not canonical.startswith("{"):
-        raise 豫言异常("列举选项须为 JSON 对象")
-    if jsontext.nests_deeper(canonical.encode(), 1):
-        raise 豫言异常("列举选项的成员须为字符串、整数或布尔")
     options: dict[str, Any] = {}
     for name, value in json.loads(canonical, parse_int=float).items():
         if name in _TEXT_OPTIONS:
@@ -225,15 +234,15 @@ def parse_options(text: str) -> dict[str, Any]:
                 raise 豫言异常("列举选项 reverse 须为布尔")
             options[name] = value
         else:
-            raise 豫言异常(f"列举选项含未知的成员 {json.dumps(name)}")
+            raise 豫言异常(f"列举选项含未知的成员 {json.dumps(name, ensure_ascii=False)}")
     if "start" in options and "startAfter" in options:
         raise 豫言异常("列举选项 start 与 startAfter 不能同时给出")
     return options
 
 
-def get(event: Event, durable: Durable, key: str) -> tuple[bool, str]:
+def get(event: DurableEvent, key: str) -> tuple[bool, str]:
     """Read a valid key for `event`."""
-    storage = durable.storage
+    storage = event.durable.storage
     try:
         value = storage.get(key)
         if value is None:
@@ -252,25 +261,25 @@ def get(event: Event, durable: Durable, key: str) -> tuple[bool, str]:
     return True, text
 
 
-def put(event: Event, durable: Durable, key: str, value: JsValue) -> None:
+def put(event: DurableEvent, key: str, value: JsValue) -> None:
     """Write a checked value under a valid key for `event`."""
     try:
-        durable.storage.put(key, value)
+        event.durable.storage.put(key, value)
     except platform.PlatformError as error:
         raise _fault(event, error) from error
 
 
-def delete(event: Event, durable: Durable, key: str) -> bool:
+def delete(event: DurableEvent, key: str) -> bool:
     """Delete a valid key for `event`."""
     try:
-        return durable.storage.delete(key)
+        return event.durable.storage.delete(key)
     except platform.PlatformError as error:
         raise _fault(event, error) from error
 
 
-def listing(event: Event, durable: Durable, options: dict[str, Any]) -> str:
+def listing(event: DurableEvent, options: dict[str, Any]) -> str:
     """List for `event`, in one atomic operation: no await may stand in here."""
-    storage = durable.storage
+    storage = event.durable.storage
     rest = dict(options)
     limit = min(rest.get("limit", platform.MAX_LIST_LIMIT), platform.MAX_LIST_LIMIT)
     pieces = ["["]

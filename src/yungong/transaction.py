@@ -147,7 +147,7 @@ async def 读取持久事务键值(key: str) -> tuple[bool, str]:
     event = _transaction_event()
     event.check_exchanged(key)
     store.check_key(key)
-    return store.get(event, _usable(event), key)
+    return store.get(_usable(event), key)
 
 
 async def 写入持久事务键值(key: str, value: str) -> None:
@@ -162,7 +162,7 @@ async def 写入持久事务键值(key: str, value: str) -> None:
     event.check_exchanged(key, value)
     store.check_key(key)
     parsed = store.parse_value(value)
-    store.put(event, _usable(event), key, parsed)
+    store.put(_usable(event), key, parsed)
 
 
 async def 删除持久事务键(key: str) -> None:
@@ -175,7 +175,7 @@ async def 删除持久事务键(key: str) -> None:
     event = _transaction_event()
     event.check_exchanged(key)
     store.check_key(key)
-    store.delete(event, _usable(event), key)
+    store.delete(_usable(event), key)
 
 
 async def 列举持久事务键值(options: str) -> str:
@@ -188,7 +188,7 @@ async def 列举持久事务键值(options: str) -> str:
     event = _transaction_event()
     event.check_exchanged(options)
     parsed = store.parse_options(options)
-    return store.listing(event, _usable(event), parsed)
+    return store.listing(_usable(event), parsed)
 
 
 run_transaction = 执行持久事务
@@ -248,7 +248,7 @@ class _Attempt:
         except BaseException as error:
             self._durable.gate.leave()
             if isinstance(error, platform.ERRORS):
-                raise 豫言异常(_FAILED + _reason(error)) from error
+                raise 豫言异常(_FAILED + platform.error_text(error)) from error
             raise
         try:
             await asyncio.shield(promise)
@@ -261,10 +261,10 @@ class _Attempt:
             raise
         except platform.ERRORS as error:
             self._leave()
-            raise 豫言异常(_FAILED + _reason(self._failure or error)) from error
+            raise 豫言异常(_FAILED + platform.error_text(self._failure or error)) from error
         self._leave()
         if self._failure is not None:
-            raise 豫言异常(_FAILED + _reason(self._failure)) from self._failure
+            raise 豫言异常(_FAILED + platform.error_text(self._failure)) from self._failure
         return cast("str", self._transaction.result)  # without a result there is a failure
 
     async def _leave_after(self, promise: Awaitable[None]) -> None:
@@ -300,6 +300,8 @@ class _Attempt:
         if self._failure is None:
             if self._event.aborted is not None:
                 self._failure = self._event.aborted
+            elif self._caller.closed or self._caller.aborted is not None:
+                self._failure = 豫言异常("启动事务的事件已经结束")
             elif self._transaction.result is None:
                 self._failure = 豫言异常("处理入口没有调用 完成持久事务")
         if self._failure is not None or self._cancelled:
@@ -313,10 +315,6 @@ class _Attempt:
             self._over.resolve()
         else:
             self._over.reject(self._refusal)
-
-
-def _reason(error: BaseException) -> str:
-    return platform.error_text(error) or type(error).__name__
 
 
 def _is_json_text(text: str) -> bool:
@@ -334,6 +332,6 @@ def _transaction_event() -> TransactionEvent:
     return cast("TransactionEvent", event)
 
 
-def _usable(event: TransactionEvent) -> Durable:
+def _usable(event: TransactionEvent) -> TransactionEvent:
     event.transaction.check_usable()
-    return event.durable
+    return event

@@ -244,9 +244,10 @@ def durable_event() -> DurableEvent:
     return event  # type: ignore[no-any-return]
 
 
-async def test_an_event_passes_a_gate_that_is_open_and_gets_its_object() -> None:
+async def test_an_event_passes_a_gate_that_is_open_at_once() -> None:
     event = durable_event()
-    assert await pass_gate(event) is event.durable
+    await pass_gate(event)
+    await assert_free(event.durable.gate)
 
 
 async def test_an_event_that_was_closed_while_it_waited_is_refused() -> None:
