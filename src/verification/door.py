@@ -29,7 +29,10 @@ async def admit(request: Any, enter: Callable[[Any], Awaitable[Any]]) -> Respons
     if str(request.method) != "POST":
         return _refuse(405, "the only method is POST")
     limit = int(native.variable("MAX_BODY_BYTES") or MAX_BODY_BYTES)
-    body = await native.read_body(request, limit)
+    try:
+        body = await native.read_body(request, limit)
+    except native.PlatformError:
+        return _refuse(400, "the body is not UTF-8")
     if body is None:
         return _refuse(413, f"the body must not exceed {limit} bytes")
     try:

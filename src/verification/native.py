@@ -37,9 +37,13 @@ def variable(name: str) -> str | None:
 
 
 async def read_body(request: Any, limit: int) -> str | None:
-    """Return the request's body as text, or None where it is longer than `limit` bytes."""
+    """Return the request's body as text, or None where it is longer than `limit` bytes.
+
+    Raises:
+        PlatformError: the body is not UTF-8.
+    """
     reader = request.js_object.body.getReader()
-    decoder = js.TextDecoder.new()
+    decoder = js.TextDecoder.new("utf-8", js.JSON.parse('{"fatal": true, "ignoreBOM": true}'))
     pieces: list[str] = []
     size = 0
     while True:
@@ -145,9 +149,13 @@ class RecordedBatch(platform.Batch):
 def check(step: dict[str, Any]) -> None:
     """Check a native step; raises ValueError with a sentence."""
     match step:
-        case {"native": "put", "key": str(), "value": str() | {"json": _}, **rest} if not rest:
+        case {"native": "put", "key": str(), "value": {"json": _}, **rest} if not rest:
             return
-        case {"native": "send", "binding": str(), "log": str(), "value": str(), **rest} if not rest:
+        case {"native": "put", "key": str(), "value": str(name), **rest} if not rest and _is_value(name):
+            return
+        case {"native": "send", "binding": str(), "log": str(), "value": str(name), **rest} if (
+            not rest and _is_value(name)
+        ):
             return
         case {"native": "get", "key": str(), **rest} if not rest:
             return
@@ -219,6 +227,10 @@ def _value(name: Any) -> Any:
     if name.startswith("inside:"):
         return _object(a=js.Array.of(1, _value(name.removeprefix("inside:"))))
     return _VALUES[name]()
+
+
+def _is_value(name: str) -> bool:
+    return name.removeprefix("inside:") in _VALUES
 
 
 def _hole() -> Any:

@@ -16,6 +16,8 @@ from .errors import 豫言异常
 from .events import current, peek
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from js import AlarmTarget
 
     from .durable import Durable
@@ -72,8 +74,13 @@ async def 设置持久告警(time_ms: int) -> None:
     if not 0 <= time_ms <= MAX_TIME_MS:
         raise 豫言异常(f"持久告警时刻须在 0 至 {MAX_TIME_MS} 之间")
     durable, target = await _target(event)
+    transaction = event.transaction
     try:
-        await _arm(durable, target, time_ms)
+        if transaction is None:
+            await _arm(durable, target, time_ms, lambda: not durable.gate.taken)
+        else:
+            transaction.changed_alarm = True
+            await _arm(durable, target, time_ms, lambda: not (event.closed or transaction.rolled_back))
     except platform.ERRORS as error:
         raise _fault(event, error) from error
 
@@ -90,6 +97,13 @@ async def 删除持久告警() -> None:
     event = _durable_event()
     durable, target = await _target(event)
     try:
+        if durable.alarm_fires:
+            # The alarm that fires is cleared already, but deleting it would give up its retries too.
+            if await platform.get_alarm(target) is None:
+                return
+            durable, target = await _target(event)
+        if event.transaction is not None:
+            event.transaction.changed_alarm = True
         deletion = target.deleteAlarm()
         _keep_only_retries(durable)
         await platform.settled(deletion)
@@ -130,7 +144,7 @@ async def begin_firing(durable: Durable, scheduled_ms: int, platform_retries: in
             prior_retries = 0
         retries = platform_retries - prior_retries
     elif record.platform_ms == scheduled_ms and record.exact_ms > platform.now_ms():
-        await _arm(durable, durable.storage.alarms, record.exact_ms)
+        await _arm(durable, durable.storage.alarms, record.exact_ms, lambda: not durable.gate.taken)
         return None
     elif record.platform_ms == scheduled_ms or platform_retries == 0:
         # What the platform has counted until now was not this alarm's.
@@ -158,8 +172,35 @@ async def end_firing(durable: Durable, *, failed: bool) -> None:
             records.write(AlarmRecord(None, None, prior_retries or 0))
 
 
-async def _arm(durable: Durable, target: AlarmTarget, exact_ms: int) -> None:
-    """Set the platform's alarm and the record in one step: nothing may be awaited between them."""
+async def restore(durable: Durable) -> None:
+    """Set the alarm again after a transaction that changed it and was rolled back; the caller has the gate.
+
+    The platform's alarm is what it was before, but one that fell due meanwhile may never fire by itself; if
+    it does, it fires twice.
+    A pending retry is left alone: it fires, and setting it would count as a new alarm.
+    """
+    target = durable.storage.alarms
+    platform_ms = await platform.get_alarm(target)
+    if platform_ms is None:
+        return
+    record = durable.alarm_records.read()
+    exact_ms = platform_ms
+    if record is not None:
+        if record.exact_ms is None:
+            return
+        if record.platform_ms == platform_ms:
+            exact_ms = record.exact_ms
+    deletion = target.deleteAlarm()  # setting the very time that it holds changes nothing
+    await _arm(durable, target, exact_ms, lambda: True)
+    await platform.settled(deletion)
+
+
+async def _arm(durable: Durable, target: AlarmTarget, exact_ms: int, may_write: Callable[[], bool]) -> None:
+    """Set the platform's alarm and the record in one step: nothing may be awaited between them.
+
+    `may_write` tells whether the record may still be written after an await: it must not slip into another
+    transaction, nor past the end of its own.
+    """
     now_ms = platform.now_ms()
     # The platform drops or delays an alarm at or before now that is set while another one fires.
     platform_ms = min(max(exact_ms, now_ms + 1), platform.MAX_ALARM_MS)
@@ -173,16 +214,12 @@ async def _arm(durable: Durable, target: AlarmTarget, exact_ms: int) -> None:
     else:
         records.write(None)
     await setting
-    if is_near:
-        await _follow_clock(durable, target, platform_ms)
-
-
-async def _follow_clock(durable: Durable, target: AlarmTarget, platform_ms: int) -> None:
-    """Correct the record where the platform's clock had passed `platform_ms`, and it took its own now."""
-    taken_ms = await platform.get_alarm(target)
-    record = durable.alarm_records.read()
-    if taken_ms is not None and record is not None and record.platform_ms == platform_ms < taken_ms:
-        durable.alarm_records.write(record._replace(platform_ms=taken_ms))
+    if is_near and may_write():
+        # Where the platform's clock had passed that time already, it took its own now: the record follows.
+        taken_ms = await platform.get_alarm(target)
+        record = records.read() if may_write() else None
+        if taken_ms is not None and record is not None and record.platform_ms == platform_ms < taken_ms:
+            records.write(record._replace(platform_ms=taken_ms))
 
 
 def _keep_only_retries(durable: Durable) -> None:

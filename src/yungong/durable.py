@@ -37,6 +37,11 @@ class Gate:
         self._waiting: deque[tuple[asyncio.Future[None], bool]] = deque()
 
     @property
+    def taken(self) -> bool:
+        """Whether a transaction, or another operation of its kind, has the object."""
+        return self._entering
+
+    @property
     def open(self) -> bool:
         """Whether a direct access may go on at once."""
         return not self._entering and not self._waiting
@@ -100,12 +105,13 @@ class Gate:
 class Durable:
     """One Durable Object: its storage, its gate and the exact times of its alarm."""
 
-    __slots__ = ("__weakref__", "alarm_records", "gate", "storage")
+    __slots__ = ("__weakref__", "alarm_fires", "alarm_records", "gate", "storage")
 
     def __init__(self, storage: platform.Storage) -> None:
         self.storage = storage
         self.gate = Gate()
         self.alarm_records = AlarmRecords(storage)
+        self.alarm_fires = False  # whether the handler of its alarm runs
 
 
 async def pass_gate(event: DurableEvent) -> None:

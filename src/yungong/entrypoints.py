@@ -92,10 +92,12 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
         if retries is None:
             return
         failed = True
+        self._durable.alarm_fires = True
         try:
             await run(self._event("durable-alarm", retries), self._app.enter, "durable-alarm")
             failed = False
         finally:
+            self._durable.alarm_fires = False
             await alarm.end_firing(self._durable, failed=failed)
 
     def _event(self, kind: str, alarm_retries: int = 0) -> Event:

@@ -140,8 +140,9 @@ async def 列举持久仓键值(options: str) -> str:
 async def 清空持久仓() -> None:
     """Delete everything that the object stores (持久事务, 直接访问持久仓).
 
-    Keys and values go, SQL tables too, and the alarm where the compatibility date says so: an
-    application that needs its alarm sets it again.
+    Keys and values go, SQL tables too, and the alarm where the compatibility date says so, a pending retry
+    and that of a handler which clears and then fails included: an application that needs its alarm sets it
+    again.
 
     Raises:
         豫言异常: the event may not write the store directly.

@@ -13,7 +13,7 @@ from contextvars import copy_context
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
-from . import jsontext, platform, store
+from . import alarm, jsontext, platform, store
 from .durable import NOT_DURABLE, check_open
 from .errors import 豫言异常
 from .events import Event, current
@@ -37,12 +37,13 @@ _leaving: set[asyncio.Task[None]] = set()
 class Transaction:
     """One transaction: its parameter, its result, and whether its keys may still be used."""
 
-    __slots__ = ("argument", "raw", "result", "rolled_back")
+    __slots__ = ("argument", "changed_alarm", "raw", "result", "rolled_back")
 
     def __init__(self, argument: str) -> None:
         self.argument = argument
         self.result: str | None = None
         self.rolled_back = False
+        self.changed_alarm = False
         self.raw: DurableObjectTransaction  # from when the platform enters it
 
     def check_usable(self) -> None:
@@ -260,9 +261,9 @@ class _Attempt:
             leaving.add_done_callback(_leaving.discard)
             raise
         except platform.ERRORS as error:
-            self._leave()
+            await self._leave()
             raise 豫言异常(_FAILED + platform.error_text(self._failure or error)) from error
-        self._leave()
+        await self._leave()
         if self._failure is not None:
             raise 豫言异常(_FAILED + platform.error_text(self._failure)) from self._failure
         return cast("str", self._transaction.result)  # without a result there is a failure
@@ -270,11 +271,19 @@ class _Attempt:
     async def _leave_after(self, promise: Awaitable[None]) -> None:
         with suppress(*platform.ERRORS):
             await promise
-        self._leave()
+        await self._leave()
 
-    def _leave(self) -> None:
+    async def _leave(self) -> None:
         self._durable.alarm_records.reload()  # they may have gone back with the transaction
-        self._durable.gate.leave()
+        try:
+            if self._transaction.changed_alarm and (
+                self._transaction.rolled_back or self._refusal is not None
+            ):
+                await alarm.restore(self._durable)
+        except platform.ERRORS as error:
+            raise self._caller.abort(f"持久告警存储故障：{platform.error_text(error)}", error) from error
+        finally:
+            self._durable.gate.leave()
 
     def _enter(self, raw: DurableObjectTransaction) -> Any:
         """Start the handler; called by JavaScript, which waits for the promise that this returns."""

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from localhost.server import LocalHost
@@ -100,3 +102,28 @@ def test_what_is_deleted_leaves_nothing_behind(worker: LocalHost, ending: str) -
         {"native": "set-alarm", "at_ms": PLATFORM_LAST_MS},
         call("get_alarm"),
     )[2:] == [[False, 0], "[]", None, [True, PLATFORM_LAST_MS]]
+
+
+def test_an_alarm_due_during_a_rolled_back_transaction_that_set_it_fires(worker: LocalHost) -> None:
+    """On the bare platform most of these never fire."""
+    names = [fresh() for _ in range(32)]
+
+    def visit(number: int) -> None:
+        steps: list[Any] = [call("set_alarm", LAST_MS), {"sleep": 90}, {"raise": "enough"}]
+        name = names[number]
+        run(worker, name, call("set_alarm", now_ms() + 60 + number), {"transaction": steps})
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(visit, range(len(names))))
+    eventually("every alarm", 10, lambda: all(log_of(worker, name) for name in names))
+
+
+def test_a_retry_after_an_eviction_keeps_its_count(worker: LocalHost) -> None:
+    """The platform drops an idle object after ten seconds; the fourth retry comes after sixteen."""
+    name = fresh()
+    run(worker, name, call("store_put", "script:alarm", '[{"raise": "on purpose"}]'), call("set_alarm", 0))
+    before = run(worker, name, {"native": "instance"})
+    time.sleep(33)
+    log = eventually("the fourth retry", 30, lambda: len(seen := log_of(worker, name)) > 4 and seen)
+    assert [entry["retry"] for entry in log] == [0, 1, 2, 3, 4]
+    assert run(worker, name, {"native": "instance"}, call("delete_alarm"))[0] != before[0], "not evicted"

@@ -53,11 +53,13 @@ def test_only_the_one_path_and_method_exist(worker: LocalHost) -> None:
         '{"object":"a","event":"queue","steps":[]}',
         '{"object":"a","event":"fetch","steps":{}}',
         '{"object":"a","event":"fetch","steps":[],"note":1}',
+        b"\xff",
+        "\ufeff" + SCRIPT,
         "[" * 1_000_000,
         "[" * 1_000_000 + "]" * 1_000_000,
     ],
 )
-def test_a_malformed_script_is_refused_with_a_sentence(worker: LocalHost, body: str) -> None:
+def test_a_malformed_script_is_refused_with_a_sentence(worker: LocalHost, body: str | bytes) -> None:
     answer = send(worker, body, {"Authorization": f"Bearer {worker.token}"})
     assert answer.status_code == 400
     assert set(answer.json()) == {"error"}
@@ -82,6 +84,7 @@ def test_a_malformed_script_is_refused_with_a_sentence(worker: LocalHost, body: 
         {"together": [[{"unknown": 1}]]},
         {"native": "eval"},
         {"native": "put", "key": "k"},
+        {"native": "put", "key": "k", "value": "nope"},
         [],
         None,
         "store_get",
