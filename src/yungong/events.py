@@ -252,7 +252,7 @@ async def _without_exit(event: Event, coroutine: Coroutine[Any, Any, Any]) -> No
         await coroutine
     except (SystemExit, KeyboardInterrupt) as error:
         # Either would end the whole runtime if it escaped.
-        event.abort(f"{type(error).__name__}: {reason(error)}", error)
+        event.abort(f"事件等待的任务要求退出：{reason(error)}", error)
 
 
 async def sleep(delay_ms: float) -> None:

@@ -65,7 +65,7 @@ class Run:
                 value = await value
         except (SystemExit, KeyboardInterrupt) as ending:
             # Either would end the whole runtime if it escaped.
-            error = self._event.abort(f"{type(ending).__name__}: {reason(ending)}", ending)
+            error = self._event.abort(f"处理入口要求退出：{reason(ending)}", ending)
         except BaseException as failure:
             error = failure
         if self.finished:  # its limit has passed, and the event has failed without it

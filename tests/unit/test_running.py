@@ -95,7 +95,7 @@ async def test_an_ending_of_the_whole_runtime_becomes_an_abort(ending: BaseExcep
         await asyncio.sleep(0)
         raise ending
 
-    with pytest.raises(宿主中止, match=rf"^{type(ending).__name__}: {ending}$") as raised:
+    with pytest.raises(宿主中止, match=rf"^处理入口要求退出：{ending}$") as raised:
         await run(make_event(), fail if plain else fail_later)
     assert raised.value.__cause__ is ending
 

@@ -171,7 +171,11 @@ def test_a_cancelled_transaction_is_rolled_back(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "text"), [("SystemExit(3)", "SystemExit: 3"), ("KeyboardInterrupt()", "KeyboardInterrupt: ")]
+    ("ending", "text"),
+    [
+        ("SystemExit(3)", "处理入口要求退出：3"),
+        ("KeyboardInterrupt()", "处理入口要求退出：KeyboardInterrupt"),
+    ],
 )
 def test_an_exit_ends_the_event_and_not_the_runtime(serve: Serve, ending: str, text: str) -> None:
     answer = serve(
