@@ -1,0 +1,144 @@
+"""What may come out: the quick tests on the text decide as a full walk of the value does."""
+
+import json
+
+from .conftest import Serve
+
+JUDGE = """
+from pyodide.ffi import to_js
+from yungong import jsontext, platform
+
+app = App()
+
+
+def object_of(**members):
+    return js.Object.fromEntries(to_js(list(members.items())))
+
+
+def hole():
+    array = js.JSON.parse("[1, 2, 3]")
+    js.Reflect.deleteProperty(array, "1")
+    return array
+
+
+def error(cls, **members):
+    made = cls.new("message")
+    for name, value in members.items():
+        setattr(made, name, value)
+    return made
+
+
+def without_stack(made):
+    js.Reflect.deleteProperty(made, "stack")
+    return made
+
+
+KINDS = {
+    "date": lambda: js.Date.new(0),
+    "far date": lambda: js.Date.new(8.64e15),
+    "early date": lambda: js.Date.new(-8.64e15),
+    "invalid date": lambda: js.Date.new(float("nan")),
+    "map": lambda: js.Map.new(to_js([["a", 1]])),
+    "empty map": lambda: js.Map.new(),
+    "set": lambda: js.Set.new(to_js([1])),
+    "regexp": lambda: js.RegExp.new("a", "g"),
+    "error": lambda: error(js.Error),
+    "type error": lambda: error(js.TypeError),
+    "error with a cause": lambda: error(js.Error, cause=1),
+    "error without a stack": lambda: without_stack(error(js.Error)),
+    "dom exception": lambda: js.DOMException.new("message", "AbortError"),
+    "array buffer": lambda: js.ArrayBuffer.new(3),
+    "empty bytes": lambda: js.Uint8Array.new(0),
+    "bytes": lambda: js.Uint8Array.of(1, 2),
+    "floats": lambda: js.Float64Array.of(1.5),
+    "data view": lambda: js.DataView.new(js.ArrayBuffer.new(2)),
+    "blob": lambda: js.Blob.new(to_js(["x"])),
+    "headers": lambda: js.Headers.new(),
+    "boxed nan": lambda: js.Object.new(float("nan")),
+    "boxed number": lambda: js.Object.new(5),
+    "boxed string": lambda: js.Object.new("s"),
+    "boxed boolean": lambda: js.Object.new(True),
+    "undefined": lambda: None,
+    "hole": hole,
+    "nan": lambda: float("nan"),
+    "infinity": lambda: float("-inf"),
+    "minus zero": lambda: -0.0,
+    "null": lambda: js.JSON.parse("null"),
+    "object": lambda: js.JSON.parse("{}"),
+    "array": lambda: js.JSON.parse("[]"),
+    "like bytes": lambda: js.JSON.parse('{"0":1}'),
+    "like an error": lambda: js.JSON.parse('{"stack":"s","message":"m"}'),
+    "like a dom exception": lambda: js.JSON.parse('{"code":20,"name":"AbortError"}'),
+    "like a date": lambda: "1970-01-01T00:00:00.000Z",
+    "like null": lambda: "null",
+    "undefined member": lambda: object_of(a=1, b=None),
+    "text": lambda: "x",
+    "number": lambda: 1.5,
+    "long": lambda: "中" * 5000,
+}
+PLACES = {
+    "alone": lambda it: it,
+    "in an array": lambda it: js.Array.of(1, it),
+    "in an object": lambda it: object_of(a=it),
+    "deep": lambda it: object_of(a=js.Array.of(js.JSON.parse("null"), object_of(b=js.Array.of(it, "{}")))),
+    "beside a date's text": lambda it: js.Array.of("1970-01-01T00:00:00.000Z", it),
+    "in a long array": lambda it: js.Array.of("y" * 3000, it, -0.0),
+}
+
+
+@app.on("durable-fetch")
+async def judge(request):
+    from yungong import events
+    storage = events.open_event().durable.storage
+    rows = []
+    for kind, make in KINDS.items():
+        for place, put in PLACES.items():
+            storage.put("k", put(make()))
+            boxed = storage.boxed("k")
+            try:
+                jsontext.outgoing(boxed, 33)
+                quick = True
+            except jsontext.Unreadable:
+                quick = False
+            try:
+                slow = platform.is_json_value(boxed) and js.JSON.stringify(boxed) is not None
+            except platform.PlatformError:
+                slow = False
+            rows.append([kind, place, quick, slow])
+    return Response(json.dumps(rows))
+
+
+class DurableStore(DurableObject, app=app): ...
+"""
+
+READABLE = {
+    "error without a stack",
+    "boxed number",
+    "boxed string",
+    "boxed boolean",
+    "minus zero",
+    "null",
+    "object",
+    "array",
+    "like bytes",
+    "like an error",
+    "like a dom exception",
+    "like a date",
+    "like null",
+    "undefined member",
+    "text",
+    "number",
+    "long",
+}
+
+
+def test_the_quick_tests_decide_as_the_full_walk_does(serve: Serve) -> None:
+    rows = json.loads(serve(JUDGE))
+    assert len(rows) == 41 * 6
+    assert [row for row in rows if row[2] != row[3]] == []
+    # An undefined member counts as absent, wherever else undefined is refused.
+    expected = [
+        [kind, place, kind in READABLE or (kind == "undefined" and place == "in an object")]
+        for kind, place, *_ in rows
+    ]
+    assert [row[:3] for row in rows] == expected
