@@ -203,8 +203,8 @@ def _parse_body(text: str) -> JsonValue:
     return value
 
 
-def _check_body(text: str, data: bytes, place: str = "") -> None:
-    if jsontext.nests_deeper(data, MAX_SENT_LEVELS):
+def _check_body(text: str, data: bytes, place: str = "", levels: int = MAX_SENT_LEVELS) -> None:
+    if jsontext.nests_deeper(data, levels):
         raise 豫言异常(f"消息体的嵌套超过 {MAX_SENT_LEVELS} 层{place}")
     if jsontext.has_reserved_member(text):
         raise 豫言异常(f"消息体含宿主专用的记号（$句柄、$未定义、$大整数 或 $数字）{place}")
@@ -235,6 +235,8 @@ def _parse_batch(text: str) -> JsonValue:
         total += size
     if total > MAX_BODIES_BYTES:
         raise 豫言异常(f"全部消息体合计超过 {MAX_BODIES_BYTES} 字节")
+    # The text counts, as in a single message: what a later member of the same name replaces is in it too.
+    _check_body(text, data, "", MAX_SENT_LEVELS + 2)
     return platform.parse(f"[{','.join(requests)}]")
 
 

@@ -27,7 +27,12 @@ REQUEST_SECONDS = 90.0
 SETTLED_SECONDS = 120.0
 POLL_SECONDS = 0.1
 GROWTH_BOUND_MB = 64
-"""How much the process may grow between the second and the last tenth of the run."""
+REQUEST_GROWTH_MB = 0.04
+"""How much the process may grow between the second and the last tenth of the run, and more for each request.
+
+A Worker of the platform's own SDK that only answers 404 grew by 280 MB over 12 000 requests here, and one of
+this package by 272: proxies wait for the engine's collector, which is in no hurry.
+"""
 
 WARM_REQUESTS = 5_000
 """A shorter run says nothing of growth: the process is still warming up."""
@@ -88,14 +93,11 @@ def check_log(log: str) -> list[str]:
     return [f"the Worker's log holds {phrase!r}" for phrase in FORBIDDEN if phrase in log]
 
 
-def check_memory(samples_mb: list[float]) -> list[str]:
-    """The process does not grow from the second tenth of the run to the last."""
+def check_memory(samples_mb: list[float], requests: int) -> list[str]:
+    """The process grows no more from the second tenth of the run to the last than a bare Worker does."""
     growth_mb = memory_growth(samples_mb)
-    return (
-        [f"the process grew by {growth_mb:.0f} MB, over {GROWTH_BOUND_MB}"]
-        if growth_mb > GROWTH_BOUND_MB
-        else []
-    )
+    bound_mb = GROWTH_BOUND_MB + REQUEST_GROWTH_MB * requests
+    return [f"the process grew by {growth_mb:.0f} MB, over {bound_mb:.0f}"] if growth_mb > bound_mb else []
 
 
 def memory_growth(samples_mb: list[float]) -> float:
@@ -115,7 +117,7 @@ def run(host: LocalHost, effort: Effort) -> Report:
     report.check(tally.violations)
     report.check(check_log(host.log()[log_start:]))
     if tally.done >= WARM_REQUESTS:
-        report.check(check_memory(tally.memory_mb))
+        report.check(check_memory(tally.memory_mb, tally.done))
     report.figures = {
         "increments": tally.increments.total(),
         "messages": tally.sent.total(),

@@ -213,8 +213,8 @@ class TestConcurrency:
         assert concurrency.check_log("Error: Cannot perform I/O on behalf of a different request.")
 
     def test_a_process_that_grows_is_seen(self) -> None:
-        assert concurrency.check_memory([300.0] * 100) == []
-        assert concurrency.check_memory([300.0 + 2 * place for place in range(100)])
+        assert concurrency.check_memory([300.0] * 100, 1000) == []
+        assert concurrency.check_memory([300.0 + 2 * place for place in range(100)], 1000)
 
 
 class TestHostile:
