@@ -192,6 +192,12 @@ def outgoing(value: JsValue, levels: int) -> str:
     return text
 
 
+def are_plain(lines: str, levels: int) -> bool:
+    """Return whether JSON texts, a line each, surely come from JSON values nested no deeper than `levels`."""
+    shape = _shape(lines.encode())
+    return not _shape_nests_deeper(shape, levels) and not _is_doubtful(lines, shape)
+
+
 def _is_doubtful(text: str, shape: bytes) -> bool:
     """Return whether `text`, of this shape, might come from something that is no JSON value.
 

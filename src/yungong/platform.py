@@ -8,10 +8,12 @@ global makes that snapshot fail.
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
 from asyncio import Future
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -56,6 +58,9 @@ MAX_ALARM_MS = 9_223_372_036_854
 MAX_LIST_LIMIT = 2**31 - 1
 
 _LONG_TEXT = 1024
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class _Engine:
@@ -417,6 +422,34 @@ class Batch:
         self.raw = raw
         self.queue = raw.queue
         self.messages = list(raw.messages)
+
+    def heads(self) -> list[tuple[str, int, int]]:
+        """Return id, attempts and time of arrival in Unix milliseconds of every message, read in one call."""
+        js = engine()
+        heads = json.loads(js.stringify(self.raw.messages, js.array_of("id", "attempts", "timestamp")))
+        return [
+            (
+                head["id"],
+                head["attempts"],
+                (datetime.fromisoformat(head["timestamp"]) - _EPOCH) // _MILLISECOND,
+            )
+            for head in heads
+        ]
+
+    def body_texts(self) -> str | None:
+        """Return JSON.stringify of every body, a line each, or None where they must be read one by one.
+
+        A BigInt arrives as an int, so that no number can be handed back; one without a text leaves no line.
+        """
+        js = engine()
+        bodies = [message.body for message in self.messages]
+        if any(isinstance(body, int) for body in bodies):
+            return None
+        try:
+            lines: str = js.map(js.array_of(*bodies), js.stringify).join("\n")
+        except PlatformError:
+            return None
+        return lines
 
     def number_text(self, index: int) -> str:
         """Return the JSON text of a body that arrived as an int.
