@@ -19,15 +19,25 @@ _POLL_SECONDS = 0.3
 def main() -> int:
     """Serves until interrupted; 1 if the server cannot be started or ends by itself."""
     parser = argparse.ArgumentParser(prog="scripts/dev", description=__doc__)
-    parser.add_argument("--port", type=int, default=8787)
+    parser.add_argument("--port", type=int, default=8787, help="default: %(default)s")
     parser.add_argument("--token", help="the Worker's TOKEN (default: a random one, printed)")
     parser.add_argument(
-        "--state", type=Path, default=build.ROOT / ".wrangler" / "state", help="default: %(default)s"
+        "--state",
+        type=Path,
+        default=build.ROOT / ".wrangler" / "state",
+        help="the folder where objects and alarms are kept (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--source",
+        type=Path,
+        default=build.ROOT / "src",
+        help="the folder of entry.py, with the packages it imports (default: %(default)s)",
     )
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)
-    host = LocalHost(port=options.port, token=options.token, state=options.state)
+    host = LocalHost(port=options.port, token=options.token, state=options.state, source=options.source)
+    _say("Starting")
     try:
         host.launch()
         if not options.token:

@@ -47,7 +47,7 @@ def main() -> int:
         cases = _chosen(load(), options.set, options.case)
         return _verify(options, cases, output)
     except VectorError as malformed:
-        output.print(f"[bold red]malformed vector:[/] {escape(str(malformed))}")
+        output.print(f"[bold red]vectors:[/] {escape(str(malformed))}")
         return CRASHED
     except Stuck as stuck:
         output.print(f"[bold red]stuck:[/] {escape(str(stuck))}")
@@ -79,18 +79,25 @@ def _arguments() -> argparse.Namespace:
     options = parser.parse_args()
     if (options.url is None) != (options.token is None):
         parser.error("--url and --token go together")
+    if options.token is not None and not options.token.isascii():
+        parser.error("a token is ASCII")
+    if options.json is not None and not options.json.absolute().parent.is_dir():
+        parser.error(f"the folder of {options.json} does not exist")
     return options
 
 
 def _chosen(cases: list[Case], wanted_set: str, ids: list[str] | None) -> list[Case]:
     unknown = set(ids or ()) - {case.id for case in cases}
     if unknown:
-        raise VectorError(f"no case {', '.join(sorted(unknown))}")
-    return [
+        raise VectorError(f"unknown case {', '.join(sorted(unknown))}")
+    chosen = [
         case
         for case in cases
         if (wanted_set == "all" or case.set == wanted_set) and (not ids or case.id in ids)
     ]
+    if not chosen:
+        raise VectorError("--set and --case leave no case to run")
+    return chosen
 
 
 @contextlib.contextmanager
@@ -164,7 +171,15 @@ async def _run(cases: list[Case], url: str, token: str, *, in_cloud: bool) -> li
                 display.console.print(f"[bold red]differs[/] {escape(outcome.case.id)}")
 
         async with Client(url, token) as client:
+            await _greet(client, url)
             return await Runner(client, in_cloud=in_cloud, on_outcome=told).run_all(cases)
+
+
+async def _greet(client: Client, url: str) -> None:
+    """Make sure that it is the verification application that answers."""
+    answer = await client.run("greeting", "fetch", [{"kind": True}])
+    if (answer.status, answer.body) != (200, {"results": [{"value": "fetch"}]}):
+        raise Stuck(f"no verification application answers at {url}: status {answer.status}")
 
 
 if __name__ == "__main__":

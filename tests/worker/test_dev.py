@@ -55,7 +55,7 @@ def test_dev_serves_the_worker_until_it_is_interrupted(tmp_path: Path) -> None:
         server.wait(30)
     assert "dev-token" not in re.sub(r"(?m)^.*--token.*$", "", log.read_text("utf-8"))
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", port))
+        assert probe.connect_ex(("127.0.0.1", port)), "something still listens"
 
 
 def test_a_changed_source_is_served_after_a_reload(tmp_path: Path) -> None:
