@@ -106,9 +106,10 @@ def _shape(data: bytes) -> bytes:
 def _shape_nests_deeper(shape: bytes, levels: int) -> bool:
     if shape.count(b"[") + shape.count(b"{") <= levels:
         return False
-    shape = shape.replace(b'""', b"").translate(_BRACKETS)
-    if b'"' in shape:  # strings that hold brackets: every other piece is outside of them
-        shape = b"".join(shape.split(b'"')[::2])
+    if shape.count(b'""') * 2 == shape.count(b'"'):  # no string holds a bracket
+        shape = shape.translate(_BRACKETS, b'"')
+    else:  # of what stands between quotes every other piece is outside of strings
+        shape = b"".join(shape.translate(_BRACKETS).split(b'"')[::2])
     for _ in range(levels):
         if not shape:
             return False
