@@ -1,7 +1,7 @@
 """The base classes of a Worker: they turn the platform's events into the application's.
 
-Every public method of a Durable Object class can be called over RPC: these classes have the platform's own
-handlers and nothing else that is public.
+Every method of a Durable Object class can be called over RPC: these classes have the platform's own handlers
+and nothing else.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ class Worker(platform.WorkerBase):
 
     def __init_subclass__(cls, app: App | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if app is not None:
-            cls._app = app
+        _give_app(cls, app)
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, env)
@@ -36,23 +35,13 @@ class Worker(platform.WorkerBase):
 
     async def fetch(self, request: Any) -> Any:
         """Enter the application for a `fetch` event and return its response."""
-        return await run(self._event("fetch"), self._app.enter, "fetch", request)
+        return await run(_worker_event(self, "fetch"), self._app.enter, "fetch", request)
 
     async def queue(self, batch: Any, env: Any = None, ctx: Any = None) -> None:
         """Enter the application for a `queue` event; the runtime passes all three arguments."""
         raw = platform.unwrap(batch, "_binding")
         delivered = raw if isinstance(raw, platform.Batch) else platform.Batch(raw)
-        await run(self._event("queue", delivered), self._app.enter, "queue")
-
-    def _event(self, kind: str, batch: platform.Batch | None = None) -> Event:
-        return Event(
-            kind,
-            self._app,
-            self._environment,
-            self._execution,
-            batch=batch,
-            keep_alive=self.ctx.waitUntil,
-        )
+        await run(_worker_event(self, "queue", delivered), self._app.enter, "queue")
 
 
 class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call]  # the SDK's __init_subclass__
@@ -64,8 +53,7 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
 
     def __init_subclass__(cls, app: App | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]
-        if app is not None:
-            cls._app = app
+        _give_app(cls, app)
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, env)
@@ -84,7 +72,7 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
 
     async def fetch(self, request: Any) -> Any:
         """Enter the application for a `durable-fetch` event and return its response."""
-        return await run(self._event("durable-fetch"), self._app.enter, "durable-fetch", request)
+        return await run(_object_event(self, "durable-fetch"), self._app.enter, "durable-fetch", request)
 
     async def alarm(self, info: Any = None) -> None:
         """Enter the application for a `durable-alarm` event; the runtime passes what it knows of it."""
@@ -94,21 +82,43 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
         failed = True
         self._durable.alarm_fires = True
         try:
-            await run(self._event("durable-alarm", retries), self._app.enter, "durable-alarm")
+            await run(_object_event(self, "durable-alarm", retries), self._app.enter, "durable-alarm")
             failed = False
         finally:
             self._durable.alarm_fires = False
             await alarm.end_firing(self._durable, failed=failed)
 
-    def _event(self, kind: str, alarm_retries: int = 0) -> Event:
-        return Event(
-            kind,
-            self._app,
-            self._environment,
-            self._execution,
-            durable=self._durable,
-            alarm_retries=alarm_retries,
-        )
+
+def _give_app(cls: type[Worker | DurableObject], app: App | None) -> None:
+    if app is not None:
+        cls._app = app
+    elif not hasattr(cls, "_app"):
+        raise TypeError(f"{cls.__name__} has no application: write class {cls.__name__}(…, app=app)")
+
+
+# Not methods: any method of a Durable Object can be called over RPC, whatever its name.
+
+
+def _worker_event(worker: Worker, kind: str, batch: platform.Batch | None = None) -> Event:
+    return Event(
+        kind,
+        worker._app,
+        worker._environment,
+        worker._execution,
+        batch=batch,
+        keep_alive=worker.ctx.waitUntil,
+    )
+
+
+def _object_event(instance: DurableObject, kind: str, alarm_retries: int = 0) -> Event:
+    return Event(
+        kind,
+        instance._app,
+        instance._environment,
+        instance._execution,
+        durable=instance._durable,
+        alarm_retries=alarm_retries,
+    )
 
 
 def _environment(env: Any) -> platform.Environment:
