@@ -222,7 +222,7 @@ async def test_a_task_that_swallows_its_cancellation_does_not_keep_the_event_ope
     def handler() -> None:
         yungong.wait_until(stay())
 
-    event = make_event(limit_ms=SHORT_MS)
+    event = make_event(limit_ms=10 * SHORT_MS)
     await run(event, handler)
     closed = asyncio.Event()
     event.at_close(closed.set)

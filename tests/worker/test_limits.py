@@ -95,3 +95,15 @@ def test_a_wrong_configuration_is_refused_at_start(variables: dict[str, Any], se
         answer = post(host, fresh(), [{"kind": True}])
         assert answer.status_code == 500
         assert sentence in answer.text
+
+
+def test_a_transaction_of_the_longest_limit_ends_before_the_platform_resets_its_object() -> None:
+    limits = {"默认": 60_000, "durable-transaction": 30_000}
+    with LocalHost(variables={"EXECUTION_CONFIG": {"事件时限毫秒": limits}}) as host:
+        name = fresh()
+        before = run(host, name, {"native": "instance"})
+        steps = [call("transaction_put", "t", "1"), {"sleep": 60_000}]
+        told, read = run(host, name, {"transaction": steps}, call("store_get", "t"))
+        assert told == "豫言异常: 持久事务失败：durable-transaction 事件超过时限 29500 毫秒"
+        assert read == [False, ""]
+        assert run(host, name, {"native": "instance"}) == before, "the object was reset"

@@ -1,0 +1,112 @@
+"""Edges on a real workerd, each found by breaking a line and seeing no test fail."""
+
+from collections.abc import Iterator
+
+import pytest
+from localhost.server import LocalHost
+
+from .conftest import Serve
+from .scripts import Step, aborted, call, fresh
+
+
+def test_every_timer_is_cleared_when_its_event_is_over(serve: Serve) -> None:
+    """The event's limit, sleeps that ended, were cancelled, or outlive it, and those of a transaction."""
+    answer = serve(
+        """
+        from yungong import platform
+
+        app = App()
+        made, cleared = [], []
+
+        @app.on("durable-fetch")
+        async def serve(request):
+            await sleep(1)
+            cancelled = asyncio.ensure_future(sleep(3_600_000))
+            await sleep(1)
+            cancelled.cancel()
+            await run_transaction("1")
+            asyncio.ensure_future(sleep(3_600_000))
+            await sleep(1)
+            return Response("")
+
+        @app.on("durable-transaction")
+        async def transact():
+            asyncio.ensure_future(sleep(3_600_000))
+            await sleep(1)
+            complete_transaction("1")
+
+        class DurableStore(DurableObject, app=app):
+            def __init__(self, ctx, env):
+                super().__init__(ctx, env)
+                engine = platform.engine()
+                set_timeout, clear_timeout = engine.set_timeout, engine.clear_timeout
+
+                def make(fire, delay_ms):
+                    made.append(set_timeout(fire, delay_ms))
+                    return made[-1]
+
+                def clear(handle):
+                    cleared.append(handle)
+                    clear_timeout(handle)
+
+                engine.set_timeout, engine.clear_timeout = make, clear
+
+            async def fetch(self, request):
+                await super().fetch(request)
+                return Response(json.dumps([len(made), len(cleared)]))
+        """
+    )
+    assert answer == "[9, 9]"
+
+
+def test_minus_zero_is_stored_as_javascript_would(serve: Serve) -> None:
+    answer = serve(
+        """
+        from yungong import platform
+
+        app = App()
+
+        @app.on("durable-fetch")
+        async def serve(request):
+            for key, text in enumerate(["-0", " -0.0 ", "[-0]", "0"]):
+                await store_put(str(key), text)
+            return Response("")
+
+        class DurableStore(DurableObject, app=app):
+            async def fetch(self, request):
+                await super().fetch(request)
+                equal = platform.engine().deep_equal
+                return Response(json.dumps([
+                    bool(equal(self._durable.storage.boxed(str(key)), js.JSON.parse(text)))
+                    for key, text in enumerate(["[-0]", "[-0]", "[[-0]]", "[0]"])
+                ]))
+        """
+    )
+    assert answer == "[true, true, true, true]"
+
+
+@pytest.mark.parametrize(
+    "send", [call("send_message", "BINDING", "1", 0), call("send_messages", "BINDING", '[{"body":1}]')]
+)
+@pytest.mark.parametrize(
+    ("binding", "text"),
+    [
+        ("PAGE_QUEUE", "未获许可"),
+        ("DURABLE_STORE", "没有配置，或不是队列"),
+        ("EXECUTION_CONFIG", "没有配置，或不是队列"),
+        ("MISSING", "没有配置，或不是队列"),
+        ("__proto__", "没有配置，或不是队列"),
+    ],
+)
+def test_a_binding_that_is_there_and_not_permitted_or_permitted_and_no_queue_aborts(
+    permitting: LocalHost, send: Step, binding: str, text: str
+) -> None:
+    step = {**send, "args": [binding, *send["args"][1:]]}
+    assert aborted(permitting, fresh(), step) == f'宿主中止: 队列绑定 "{binding}" {text}'
+
+
+@pytest.fixture(scope="module")
+def permitting() -> Iterator[LocalHost]:
+    names = ["DURABLE_STORE", "EXECUTION_CONFIG", "MISSING", "__proto__"]
+    with LocalHost(variables={"PERMITS": {"QUEUE": names}}) as host:
+        yield host
