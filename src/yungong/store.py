@@ -248,9 +248,8 @@ def get(event: DurableEvent, key: str) -> tuple[bool, str]:
         value = storage.get(key)
         if value is None:
             return False, ""
-        if isinstance(
-            value, int
-        ):  # a BigInt arrives as an int too: inside an array the engine tells them apart
+        if isinstance(value, int):
+            # A BigInt arrives as an int too: inside an array the engine tells them apart.
             text = jsontext.outgoing(storage.boxed(key), MAX_VALUE_LEVELS + 1)[1:-1]
         else:
             text = jsontext.outgoing(value, MAX_VALUE_LEVELS)
