@@ -9,7 +9,10 @@ from verifier.cases import Case, load
 from verifier.client import Client
 from verifier.run import Outcome, Runner
 
+from .scripts import call, fresh, run
+
 CASES = load()
+EXACT_BATCH = "queue-sample-read-batch"
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +37,15 @@ def test_vector_holds(case: Case, outcomes: dict[str, Outcome]) -> None:
     outcome = outcomes[case.id]
     if outcome.verdict == "differs":
         pytest.fail(f"{case.section} — {case.title}\n{outcome.detail}", pytrace=False)
+
+
+def test_a_case_whose_batch_held_a_foreign_message_is_run_again(worker: LocalHost) -> None:
+    (case,) = (case for case in CASES if case.id == EXACT_BATCH)
+
+    async def attempt() -> Outcome:
+        async with Client(worker.url, worker.token) as client:
+            return await Runner(client, patience=0.2).run_case(case)
+
+    run(worker, fresh(), call("send_message", "PAGE_QUEUE", "null", 0))
+    outcome = asyncio.run(attempt())
+    assert outcome.verdict == "holds", outcome.detail
