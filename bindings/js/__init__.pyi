@@ -77,6 +77,7 @@ Map: JsProxy
 Reflect: JsProxy
 RegExp: JsProxy
 Set: JsProxy
+TextEncoder: JsProxy
 Uint8Array: JsProxy
 
 def String(value: JsValue | BaseException, /) -> str: ...

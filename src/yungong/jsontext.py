@@ -37,13 +37,25 @@ _ROUNDED_DIGITS = b"0" * 16
 
 # A shorter text goes over to JavaScript as fast in any form, and is scanned as fast whole.
 _LONG_BYTES = 2048
+# Up to here the engine compares a value with its text faster than its nulls are counted.
+_SOON_COMPARED = 4096
 
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"[]{}')
+# What cannot stand within a number keeps two of them apart.
+_NO_MARKS = bytes(byte for byte in range(256) if byte not in b'[{$\\",0123456789eE')
 
 # How a Date, and nothing else that could be stored, ends in JSON text; a string may look the same.
-_TIME_END = re.compile(r'\.[0-9]{3}Z"')
-_DOM_EXCEPTION = re.compile(r'"code":[0-9]+,"name":"|"name":"[^"]*","code":')
+_TIME_END = r'\.[0-9]{3}Z"'
+_DOM_EXCEPTION = r'"code":[0-9]+,"name":"|"name":"[^"]*","code":'
+_HAS_TIME_END = re.compile(_TIME_END)
+_HAS_DOM_EXCEPTION = re.compile(_DOM_EXCEPTION)
+
+# Everything that can be stored and is no JSON value leaves a trace in its text: null (undefined, a hole, NaN,
+# an infinity), an empty object (Map, Set, RegExp, binary and the like), "0" as a first member (typed arrays),
+# a stack (Error), a code beside a name (DOMException) or a time (Date).
+DOUBT = r'null|\{\}|\{"0":|"stack":|' + _TIME_END + "|" + _DOM_EXCEPTION
+"""A regular expression, of Python's and JavaScript's kind, for texts that might come from no JSON value."""
 
 
 class NotJsonText(ValueError):
@@ -65,13 +77,10 @@ def parse(text: str, data: bytes) -> JsonValue:
         NotJsonText: it is not JSON text.
     """
     try:
-        if len(data) < _LONG_BYTES or text.isascii():
-            value = platform.parse(text)
-        else:
-            value = platform.parse_utf8(data)
+        value = platform.parse(text) if len(data) < _LONG_BYTES else platform.parse_utf8(data)
     except platform.PlatformError as error:
         raise NotJsonText from error
-    if isinstance(value, int) and not isinstance(value, bool):
+    if type(value) is int:
         # As an int, -0 would go back to JavaScript as 0, and 2^53 - 1 as a BigInt.
         return float(text)
     return value
@@ -87,6 +96,23 @@ def encode(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise NotJsonText from error
+
+
+def is_plain(data: bytes, levels: int) -> bool:
+    """Return whether valid JSON text surely nests no deeper, without reserved names and overflowing numbers.
+
+    A False is no verdict. Only a short text is looked at.
+    """
+    if len(data) >= _LONG_BYTES:
+        return False
+    marks = data.translate(_DIGITS, _NO_MARKS)
+    return (
+        marks.count(b"[") + marks.count(b"{") <= levels
+        and marks.find(b"$") < 0
+        and marks.find(b"\\") < 0
+        and marks.find(_LARGE_EXPONENT) < 0
+        and marks.find(_MANY_DIGITS) < 0
+    )
 
 
 def nests_deeper(data: bytes, levels: int) -> bool:
@@ -175,42 +201,58 @@ def outgoing(value: JsValue, levels: int) -> str:
     Raises:
         Unreadable: the value is no JSON value, or it nests deeper than `levels`.
     """
+    if platform.has_many_elements(value):
+        return outgoing_utf8(value, levels).decode()
     try:
         text = platform.stringify(value)
-    except platform.PlatformError as error:  # a BigInt, a cycle, or the end of the engine's stack
-        raise Unreadable(too_deep=platform.is_range_error(error)) from error
+    except platform.PlatformError as error:
+        raise _without_text(error) from error
     if text is None:
         raise Unreadable(too_deep=False)
-    shape = _shape(text.encode())
-    if _shape_nests_deeper(shape, levels):
+    if text.count("[") + text.count("{") > levels and nests_deeper(text.encode(), levels):
         raise Unreadable(too_deep=True)
     if (
-        _is_doubtful(text, shape)
-        and not platform.deeply_equals_its_text(value, text)
-        and not platform.is_json_value(value)
+        _is_doubtful(text)
+        and not (len(text) <= _SOON_COMPARED and platform.deeply_equals_its_text(value, text))
+        and not _has_only_its_nulls(value, text.encode())
     ):
         raise Unreadable(too_deep=False)
     return text
 
 
-def are_plain(lines: str, levels: int) -> bool:
-    """Return whether JSON texts, a line each, surely come from JSON values nested no deeper than `levels`."""
-    shape = _shape(lines.encode())
-    return not _shape_nests_deeper(shape, levels) and not _is_doubtful(lines, shape)
+def outgoing_utf8(value: JsValue, levels: int) -> bytes:
+    """Return the same in UTF-8: faster for a long text, slower for a short one. The value is an array."""
+    try:
+        data, is_doubtful = platform.stringify_utf8(value, DOUBT)
+    except platform.PlatformError as error:
+        raise _without_text(error) from error
+    if nests_deeper(data, levels):
+        raise Unreadable(too_deep=True)
+    if is_doubtful and not _has_only_its_nulls(value, data):
+        raise Unreadable(too_deep=False)
+    return data
 
 
-def _is_doubtful(text: str, shape: bytes) -> bool:
-    """Return whether `text`, of this shape, might come from something that is no JSON value.
+def _without_text(error: BaseException) -> Unreadable:
+    """Return how JSON.stringify's failure is told: a BigInt, a cycle, or the end of the engine's stack."""
+    return Unreadable(too_deep=platform.is_range_error(error))
 
-    Everything that can be stored and is none leaves a trace: null (undefined, a hole, NaN, an infinity),
-    an empty object (Map, Set, RegExp, binary and the like), "0" as a first member (typed arrays), a
-    stack (Error), a code beside a name (DOMException) or a time (Date).
-    """
+
+def _is_doubtful(text: str) -> bool:
+    """Return whether `DOUBT` matches: for a short text this is faster."""
     return (
         "null" in text
-        or b"{}" in shape
+        or "{}" in text
         or '{"0":' in text
         or '"stack":' in text
-        or ("Z" in text and 'Z"' in text and _TIME_END.search(text) is not None)
-        or ('"code":' in text and _DOM_EXCEPTION.search(text) is not None)
+        or ("Z" in text and 'Z"' in text and _HAS_TIME_END.search(text) is not None)
+        or ('"code":' in text and _HAS_DOM_EXCEPTION.search(text) is not None)
+    )
+
+
+def _has_only_its_nulls(value: JsValue, data: bytes) -> bool:
+    """Return whether `value` is a JSON value, by a full walk: nothing foreign, and nulls that are nulls."""
+    nulls = platform.count_nulls(value)
+    return nulls is not None and (
+        nulls == data.count(b"null") or nulls == _STRING.sub(b"", data).count(b"null")
     )

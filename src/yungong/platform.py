@@ -8,19 +8,16 @@ global makes that snapshot fail.
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 import time
 from asyncio import Future
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .errors import reason
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from typing import TypeGuard
 
     from js import (
@@ -57,10 +54,8 @@ T = TypeVar("T")
 MAX_ALARM_MS = 9_223_372_036_854
 MAX_LIST_LIMIT = 2**31 - 1
 
-_LONG_TEXT = 1024
-
-_EPOCH = datetime.fromtimestamp(0, UTC)
-_MILLISECOND = timedelta(milliseconds=1)
+# So many elements make a text for which a few more calls of JavaScript are soon paid back.
+_MANY_ELEMENTS = 64
 
 
 class _Engine:
@@ -70,16 +65,27 @@ class _Engine:
         "array_from",
         "array_of",
         "clear_timeout",
-        "decoder",
+        "concat",
+        "decoding_of",
         "deep_equal",
+        "encode",
+        "entries",
+        "flat",
+        "flat_map",
+        "group",
         "is_array",
         "keys",
         "map",
         "parse",
+        "regexp",
         "set_timeout",
+        "shift",
+        "some",
         "stringify",
         "tag",
         "text",
+        "time_of",
+        "values",
         "with_resolvers",
     )
 
@@ -91,19 +97,34 @@ class _Engine:
         self.stringify = js.JSON.stringify
         self.array_from = js.Array.from_
         self.array_of = js.Array.of
-        self.map = js.Function.prototype.call.bind(js.Array.prototype.map)
+        # As functions of the object that they are called on, these can be called back by one another.
+        unbound, array = js.Function.prototype.call, js.Array.prototype
+        self.concat = unbound.bind(array.concat)
+        self.flat = unbound.bind(array.flat)
+        self.flat_map = unbound.bind(array.flatMap)
+        self.map = unbound.bind(array.map)
+        self.shift = unbound.bind(array.shift)
+        self.some = unbound.bind(array.some)
+        self.tag = unbound.bind(js.Object.prototype.toString)
+        self.group = js.Object.groupBy
+        self.regexp = js.RegExp.new
+        encoder = js.TextEncoder.new()
+        self.encode = encoder.encode.bind(encoder)
         # A BOM must reach JSON.parse, which refuses it.
-        self.decoder = js.TextDecoder.new("utf-8", js.JSON.parse('{"ignoreBOM":true}'))
+        decoder = js.TextDecoder.new("utf-8", js.JSON.parse('{"ignoreBOM":true}'))
+        self.decoding_of = js.Function.prototype.bind.bind(decoder.decode, decoder)
         self.is_array = js.Array.isArray
+        self.entries = js.Object.entries
         self.keys = js.Object.keys
-        self.tag = js.Function.prototype.call.bind(js.Object.prototype.toString)
+        self.values = js.Object.values
         self.text = js.String
+        self.time_of = unbound.bind(js.Date.prototype.getTime)
         self.set_timeout = js.setTimeout
         self.clear_timeout = js.clearTimeout
         self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
         try:
             self.deep_equal = import_from_javascript("node:util").isDeepStrictEqual
-        except ImportError:  # nodejs_compat is off: the walk in `is_json_value` judges alone
+        except ImportError:  # nodejs_compat is off: `count_nulls` judges alone
             self.deep_equal = None
 
 
@@ -174,12 +195,11 @@ def parse(text: str) -> JsonValue:
 def parse_utf8(data: bytes) -> JsonValue:
     """Return JSON.parse of a text given in UTF-8.
 
-    A long string that is not ASCII goes over to JavaScript much more slowly than its bytes. The two calls of
-    `map` keep the decoded string in JavaScript, where JSON.parse takes it.
+    A long string goes over to JavaScript much more slowly than its bytes. The two calls of `map` keep the
+    decoded string in JavaScript, where JSON.parse takes it.
     """
     js = engine()
-    decode: Any = js.decoder.decode
-    texts = js.map(js.array_of(None), decode.bind(js.decoder, to_js(data)))
+    texts = js.map(js.array_of(None), js.decoding_of(to_js(data)))
     value: JsonValue = js.map(texts, js.parse)[0]
     return value
 
@@ -205,62 +225,73 @@ def member_names(value: JsValue) -> list[str] | None:
     return list(engine().keys(value))
 
 
+def has_many_elements(value: JsValue) -> bool:
+    """Return whether `value` is an array, or like one, whose text is probably long."""
+    length = getattr(value, "length", None)
+    return isinstance(length, int) and length >= _MANY_ELEMENTS
+
+
+@cache
+def _test(pattern: str) -> Any:
+    regexp = engine().regexp(pattern)
+    return regexp.test.bind(regexp)
+
+
+def stringify_utf8(value: JsValue, pattern: str) -> tuple[bytes, bool]:
+    """Return JSON.stringify(value) in UTF-8, and whether `pattern`, a regular expression, matches in it.
+
+    A long text comes over from JavaScript much faster in UTF-8, and is searched much faster there.
+    """
+    js = engine()
+    return _lines_utf8(js.array_of(value), pattern)
+
+
+def _lines_utf8(values: JsArray[Any], pattern: str) -> tuple[bytes, bool]:
+    js = engine()
+    texts = js.map(values, js.stringify)
+    joined = js.map(js.array_of(None), texts.join.bind(texts, "\n"))
+    return js.map(joined, js.encode)[0].to_bytes(), js.some(texts, _test(pattern))
+
+
 def deeply_equals_its_text(value: JsValue, text: str) -> bool:
     """Return whether `value` is exactly what JSON.parse makes of `text`.
 
     A False is no verdict: -0, an undefined member and a boxed primitive are unequal to their text.
     """
     js = engine()
-    if js.deep_equal is None:
-        return False
-    if len(text) < _LONG_TEXT:
-        equal: bool = js.deep_equal(value, js.parse(text))
-    else:  # writing it once more in JavaScript is faster than handing over a long text
-        values = js.array_of(value)
-        equal = js.deep_equal(values, js.map(js.map(values, js.stringify), js.parse))
-    return equal
+    return js.deep_equal is not None and js.deep_equal(value, js.parse(text))
 
 
-def is_json_value(value: JsValue) -> bool:
-    """Return whether `value` says the same as its JSON text, by a full walk.
+def count_nulls(value: JsValue) -> int | None:
+    """Return how many nulls `value` holds at any depth, or None where it holds an object foreign to JSON.
 
-    The value must have a JSON text: BigInts and cycles are found by JSON.stringify. Members that are
-    undefined count as absent, boxed primitives as their values and an Error without a stack as its
-    members, as in JSON.
+    The value must have a JSON text: BigInts and cycles are found by JSON.stringify. Of an object the members
+    count, of an Error without a stack too, as in JSON. What JSON writes as null and is none does not count:
+    undefined, a hole, NaN, an infinity.
     """
-    tag = engine().tag
-    pending = [value]
-    while pending:
-        value = pending.pop()
-        if value is None or (isinstance(value, float) and not math.isfinite(value)):
-            return False
-        if value is jsnull or not isinstance(value, JsProxy):
-            continue
-        match tag(value):
-            case "[object Array]":
-                keys = engine().keys(value)
-                own = set(keys)
-                if any(str(index) not in own for index in range(value.length)):  # a hole
-                    return False
-                pending.extend(value)
-            case "[object Object]":
-                pending.extend(_members(value))
-            case "[object Error]":
-                if "stack" in engine().keys(value):
-                    return False
-                pending.extend(_members(value))
-            case "[object Number]":
-                pending.append(value.valueOf())
-            case "[object String]" | "[object Boolean]":
-                pass
-            case _:
-                return False
-    return True
-
-
-def _members(value: JsProxy) -> list[JsValue]:
-    entries = value.object_entries()
-    return [member for _, member in entries if member is not None]
+    js = engine()
+    nulls = 0
+    level = js.array_of(value)
+    while level.length:  # by whole levels, for the engine to do the work
+        inner = []
+        for kind, members in js.group(level, js.tag).object_entries():
+            match kind:
+                case "[object Null]":
+                    nulls += members.length
+                case "[object Array]":
+                    inner.append(js.flat(members))
+                case "[object Object]":
+                    inner.append(js.flat_map(members, js.values))
+                case "[object Error]":
+                    if any("stack" in js.keys(error) for error in members):
+                        return None
+                    inner.append(js.flat_map(members, js.values))
+                case "[object String]" | "[object Number]" | "[object Boolean]" | "[object Undefined]":
+                    pass
+                case _:
+                    return None
+        level = js.concat(js.array_of(), *inner)
+    return nulls
 
 
 # Time
@@ -289,7 +320,14 @@ class Timer:
 class Storage:
     """The storage of one SQLite-backed object: synchronous keys and values, alarms, transactions."""
 
-    __slots__ = ("_array_from", "_delete", "_get", "_kv", "_list", "_put", "_raw", "_sql")
+    __slots__ = ("_array_from", "_kv", "_list", "_raw", "_sql", "delete", "get", "put")
+
+    get: Callable[[str], JsValue]
+    """Return the value under a key; None where there is none."""
+    put: Callable[[str, JsValue], None]
+    """Store under a key a value that JSON.parse made."""
+    delete: Callable[[str], bool]
+    """Delete a key and return whether it existed."""
 
     def __init__(self, state: DurableObjectState) -> None:
         """Look up what an object of this state stores with.
@@ -301,24 +339,12 @@ class Storage:
         self._sql = self._raw.sql
         self.size()  # on the older backend everything is there, and throws at first use
         kv = self._kv = self._raw.kv
-        self._get, self._put, self._delete, self._list = kv.get, kv.put, kv.delete, kv.list
+        self.get, self.put, self.delete, self._list = kv.get, kv.put, kv.delete, kv.list
         self._array_from = engine().array_from
-
-    def get(self, key: str) -> JsValue:
-        """Return the value under `key`; None where there is none."""
-        return self._get(key)
 
     def boxed(self, key: str) -> JsArray[Any]:
         """Return the value under `key` as the one element of an array."""
         return self._array_from(engine().array_of(key), self._kv.get.bind(self._kv))
-
-    def put(self, key: str, value: JsValue) -> None:
-        """Store a value that JSON.parse made."""
-        self._put(key, value)
-
-    def delete(self, key: str) -> bool:
-        """Delete a key and return whether it existed."""
-        return self._delete(key)
 
     def list(self, options: str) -> JsArray[Any]:
         """Return the array of [key, value] that `options`, a JSON object text, asks for."""
@@ -416,40 +442,42 @@ class Environment:
 class Batch:
     """One batch of messages that the platform delivered."""
 
-    __slots__ = ("messages", "queue", "raw")
+    __slots__ = ("_columns", "messages", "queue", "raw")
 
     def __init__(self, raw: MessageBatch) -> None:
         self.raw = raw
         self.queue = raw.queue
-        self.messages = list(raw.messages)
+        self.messages = raw.messages
+        self._columns: Any = None
 
-    def heads(self) -> list[tuple[str, int, int]]:
-        """Return id, attempts and time of arrival in Unix milliseconds of every message, read in one call."""
+    def _column(self, name: str) -> JsArray[Any]:
+        """Return one member of every message, in one go: each entry [name, value] gives up its name."""
         js = engine()
-        heads = json.loads(js.stringify(self.raw.messages, js.array_of("id", "attempts", "timestamp")))
-        return [
-            (
-                head["id"],
-                head["attempts"],
-                (datetime.fromisoformat(head["timestamp"]) - _EPOCH) // _MILLISECOND,
-            )
-            for head in heads
-        ]
+        if self._columns is None:
+            self._columns = js.group(js.flat_map(self.messages, js.entries), js.shift)
+        column: JsArray[Any] = js.flat(getattr(self._columns, name))
+        return column
 
-    def body_texts(self) -> str | None:
-        """Return JSON.stringify of every body, a line each, or None where they must be read one by one.
+    def heads(self) -> Iterable[tuple[str, str, str]]:
+        """Return id, attempts and Unix milliseconds of arrival of every message, each as JSON text."""
+        js = engine()
+        columns = (
+            js.map(self._column("id"), js.stringify),
+            self._column("attempts"),
+            js.map(self._column("timestamp"), js.time_of),
+        )
+        ids, attempts, times = (column.join("\n").split("\n") for column in columns)
+        return zip(ids, attempts, times, strict=True)
 
-        A BigInt arrives as an int, so that no number can be handed back; one without a text leaves no line.
+    def bodies_utf8(self, pattern: str) -> tuple[bytes, bool] | None:
+        """Return JSON.stringify of every body, a line each, in UTF-8, and whether `pattern` matches in one.
+
+        One without a text leaves its line empty. None where one is a BigInt or cyclic.
         """
-        js = engine()
-        bodies = [message.body for message in self.messages]
-        if any(isinstance(body, int) for body in bodies):
-            return None
         try:
-            lines: str = js.map(js.array_of(*bodies), js.stringify).join("\n")
+            return _lines_utf8(self._column("body"), pattern)
         except PlatformError:
             return None
-        return lines
 
     def number_text(self, index: int) -> str:
         """Return the JSON text of a body that arrived as an int.

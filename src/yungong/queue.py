@@ -113,7 +113,7 @@ def 读取队列批次() -> str:
     event = _queue_event()
     batch = event.batch
     messages = [
-        f'{{"id":{json.dumps(name)},"attempts":{attempts},"timestamp":{timestamp_ms},"body":{text}}}'
+        f'{{"id":{name},"attempts":{attempts},"timestamp":{timestamp_ms},"body":{text}}}'
         for (name, attempts, timestamp_ms), text in zip(batch.heads(), _body_texts(event), strict=True)
     ]
     text = f'{{"queue":{json.dumps(batch.queue)},"messages":[{",".join(messages)}]}}'
@@ -176,11 +176,13 @@ retry_message = 重试队列消息
 def _body_texts(event: QueueEvent) -> list[str]:
     """Return the JSON text of each body: all in one call where none is in doubt, one by one otherwise."""
     batch = event.batch
-    lines = batch.body_texts()
-    if lines is not None and jsontext.are_plain(lines, MAX_READ_LEVELS):
-        texts = lines.split("\n")
-        if "" not in texts:
-            return texts
+    lines = batch.bodies_utf8(jsontext.DOUBT)
+    if lines is not None:
+        data, is_doubtful = lines
+        if not is_doubtful and not jsontext.nests_deeper(data, MAX_READ_LEVELS):
+            texts = data.decode().split("\n")
+            if "" not in texts:
+                return texts
     return [_body_text(event, index) for index in range(len(batch.messages))]
 
 

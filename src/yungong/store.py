@@ -35,7 +35,7 @@ _FIRST_STEP = 4
 _STEP_BYTES = 1024 * 1024
 
 _TEXT_OPTIONS = ("prefix", "start", "startAfter", "end")
-_NO_MEMBERS = "{}"
+_options_decoder = json.JSONDecoder(parse_int=float)
 
 
 async def 读取持久仓键值(key: str) -> tuple[bool, str]:
@@ -193,6 +193,8 @@ def parse_value(text: str) -> JsValue:
         value = jsontext.parse(text, data)
     except jsontext.NotJsonText as error:
         raise 豫言异常("值不是有效的 JSON 文字") from error
+    if jsontext.is_plain(data, MAX_VALUE_LEVELS):
+        return value
     if jsontext.nests_deeper(data, MAX_VALUE_LEVELS):
         raise 豫言异常(f"值的嵌套超过 {MAX_VALUE_LEVELS} 层")
     if jsontext.has_reserved_record(text):
@@ -209,15 +211,12 @@ def parse_options(text: str) -> dict[str, Any]:
         parsed = jsontext.parse(text, data)
     except jsontext.NotJsonText as error:
         raise 豫言异常("列举选项不是有效的 JSON 文字") from error
-    if platform.member_names(parsed) is None:
+    if not data.lstrip(b" \t\n\r").startswith(b"{"):
         raise 豫言异常("列举选项须为 JSON 对象")
     if jsontext.nests_deeper(data, 1):
         raise 豫言异常("列举选项的成员须为字符串、整数或布尔")
-    canonical = platform.stringify(parsed)
-    if canonical == _NO_MEMBERS:
-        return {}
     options: dict[str, Any] = {}
-    for name, value in json.loads(canonical, parse_int=float).items():
+    for name, value in _options_decoder.decode(platform.stringify(parsed)).items():
         if name in _TEXT_OPTIONS:
             if not isinstance(value, str):
                 raise 豫言异常(f"列举选项 {name} 须为字符串")
@@ -282,7 +281,7 @@ def listing(event: DurableEvent, options: dict[str, Any]) -> str:
     storage = event.durable.storage
     rest = dict(options)
     limit = min(rest.get("limit", platform.MAX_LIST_LIMIT), platform.MAX_LIST_LIMIT)
-    pieces = ["["]
+    pieces = [b"["]
     size = 1  # the opening bracket, then each piece with the comma or bracket behind it
     try:
         step = limit if storage.size() <= _SMALL_DATABASE_BYTES else min(limit, _FIRST_STEP)
@@ -292,14 +291,14 @@ def listing(event: DurableEvent, options: dict[str, Any]) -> str:
             found: int = entries.length
             if found:
                 text = _entries_text(event, entries)
-                pieces += (text, ",")
-                size += (len(text) if text.isascii() else len(text.encode())) + 1
+                pieces += (text, b",")
+                size += len(text) + 1
                 if size > MAX_LISTING_BYTES:
                     raise 豫言异常("列举结果超过 8 MiB，应按 limit 加 startAfter 分页")
             limit -= found
             if found < step or not limit:
-                pieces[-1:] = ["]"] if len(pieces) > 1 else ["[]"]
-                return "".join(pieces)
+                pieces[-1:] = [b"]"] if len(pieces) > 1 else [b"[]"]
+                return b"".join(pieces).decode()
             last_key = entries[found - 1][0]
             if rest.get("reverse"):
                 rest["end"] = last_key
@@ -311,10 +310,10 @@ def listing(event: DurableEvent, options: dict[str, Any]) -> str:
         raise _fault(event, error) from error
 
 
-def _entries_text(event: Event, entries: JsArray[Any]) -> str:
-    """Return the text of an array of [key, value] without its brackets."""
+def _entries_text(event: Event, entries: JsArray[Any]) -> bytes:
+    """Return the text of an array of [key, value] in UTF-8, without its brackets."""
     try:
-        return jsontext.outgoing(entries, MAX_VALUE_LEVELS + 2)[1:-1]
+        return jsontext.outgoing_utf8(entries, MAX_VALUE_LEVELS + 2)[1:-1]
     except jsontext.Unreadable:
         for entry in entries:
             try:

@@ -77,10 +77,10 @@ class BadBatch:
     def __init__(self, *bodies: Any) -> None:
         self.messages = [Message(body=body) for body in bodies]
 
-    def heads(self) -> list[tuple[str, int, int]]:
-        return [("m", 1, 0) for _ in self.messages]
+    def heads(self) -> list[tuple[str, str, str]]:
+        return [('"m"', "1", "0") for _ in self.messages]
 
-    def body_texts(self) -> None:
+    def bodies_utf8(self, _: str) -> None:
         """Have the bodies read one by one."""
 
     def number_text(self, index: int) -> str:
@@ -210,7 +210,7 @@ async def test_a_listing_far_over_its_limit_is_refused_after_a_fraction_of_it(
             read.append(len(keys) * 2_000_000)
             return Entries([key, "x" * 2_000_000] for key in keys)
 
-    monkeypatch.setattr(jsontext, "outgoing", lambda value, _: json.dumps(value, separators=(",", ":")))
+    monkeypatch.setattr(jsontext, "outgoing_utf8", lambda value, _: json.dumps(value).encode())
     event: Any = make_event("durable-fetch", durable=SimpleNamespace(storage=Storage()))
     with pytest.raises(豫言异常, match=r"^列举结果超过 8 MiB"):
         store.listing(event, {})
@@ -468,7 +468,6 @@ async def test_what_a_failed_transaction_waits_for_is_cancelled(host: Object) ->
 async def test_every_access_waits_for_the_transaction_that_runs(
     host: Object, monkeypatch: pytest.MonkeyPatch, call: Any
 ) -> None:
-    monkeypatch.setattr(platform, "member_names", list)
     monkeypatch.setattr(platform, "stringify", json.dumps)
     event = host.event()
     await host.durable.gate.enter()
