@@ -37,6 +37,9 @@ def disagreements(text: str, judge: Any = jsontext) -> list[str]:
         ("has_reserved_member", judge.has_reserved_member(text), jsonoracle.holds_reserved_member(value)),
         ("overflows", judge.overflows(data), jsonoracle.overflows(value)),
     ]
+    if judge.is_plain(data, LEVELS[0]):
+        # Of several levels the least was asked for: no fault may be there at all.
+        wanted.append((f"is_plain({LEVELS[0]})", True, not any(right for _, _, right in wanted)))
     return [f"{name} gives {given} for {text[:300]!r}" for name, given, right in wanted if given is not right]
 
 
@@ -78,7 +81,7 @@ def main() -> None:
     import atheris  # type: ignore[import-untyped]  # and only where the long run has installed it
 
     atheris.instrument_func(disagreements)
-    for name in ("nests_deeper", "has_reserved_record", "has_reserved_member", "overflows"):
+    for name in ("is_plain", "nests_deeper", "has_reserved_record", "has_reserved_member", "overflows"):
         setattr(jsontext, name, atheris.instrument_func(getattr(jsontext, name)))
     atheris.Setup(sys.argv, test_one_input)
     atheris.Fuzz()

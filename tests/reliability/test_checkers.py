@@ -262,6 +262,7 @@ class TestHostile:
     def test_a_blind_judgement_of_text_is_seen(self, name: str, text: str) -> None:
         class Blind:
             encode = staticmethod(jsontext.encode)
+            is_plain = staticmethod(jsontext.is_plain)
             nests_deeper = staticmethod(jsontext.nests_deeper)
             has_reserved_record = staticmethod(jsontext.has_reserved_record)
             has_reserved_member = staticmethod(jsontext.has_reserved_member)
@@ -270,6 +271,15 @@ class TestHostile:
         assert fuzz.disagreements(text, Blind) == []
         setattr(Blind, name, staticmethod(lambda *_: False))
         assert fuzz.disagreements(text, Blind)
+
+    @pytest.mark.parametrize("text", ['[[""]]', '{"\\u0024数字":1}', '{"a":1,"$数字":1}', "1e309"])
+    def test_a_blind_pass_for_plain_text_is_seen(self, text: str) -> None:
+        class Blind:
+            def __getattr__(self, name: str) -> Any:
+                return (lambda *_: True) if name == "is_plain" else getattr(jsontext, name)
+
+        assert fuzz.disagreements(text) == []
+        assert fuzz.disagreements(text, Blind())
 
 
 class TestRefusals:

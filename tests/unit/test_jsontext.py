@@ -22,6 +22,7 @@ from yungong.jsontext import (
     encode,
     has_reserved_member,
     has_reserved_record,
+    is_plain,
     may_grow,
     nests_deeper,
     overflows,
@@ -241,6 +242,29 @@ def numbers_in(text: str) -> list[str]:
 @example("1." + "1" * 400 + "e5")
 def test_a_number_overflows_where_double_precision_makes_an_infinity_of_it(text: str) -> None:
     assert overflows(text.encode()) == any(math.isinf(float(number)) for number in numbers_in(text))
+
+
+@thorough
+@given(TEXTS)
+@example("1e309")
+@example("-1E+309")
+@example("9" * 310)
+@example('{"$句柄":1}')
+@example('{"\\u0024句柄":1}')
+@example('{"a":1,"$数字":1}')
+@example("[[[]]]")
+@example('["[[[",{"a":"]]"}]')
+def test_a_plain_text_has_nothing_that_is_refused(text: str) -> None:
+    data = text.encode()
+    faulty = overflows(data) or has_reserved_member(text) or nests_deeper(data, 2)
+    assert not (is_plain(data, 2) and faulty)
+
+
+def test_ordinary_records_are_plain() -> None:
+    """Neighbouring numbers are none together, and letters no exponents."""
+    record = '{"id":12,"age":123,"e":"000","list":[1.5,-20],"at":"1e5","name":"e"}'
+    assert is_plain(f"[{','.join([record] * 12)}]".encode(), 32)
+    assert is_plain(f"[{','.join(['123'] * 400)}]".encode(), 32)
 
 
 # Growth
