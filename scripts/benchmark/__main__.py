@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from display import console, progress
+
 from . import cases, memory, report, rounds, startup
 from .cases import Case, Target
 from .host import Client, benchmark_host
@@ -54,7 +56,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     results = measure(QUICK if options.quick else THOROUGH, options.only)
-    report.show(results.rows, results.memory, report.console())
+    report.show(results.rows, results.memory, console())
     if options.json:
         report.write_json(options.json, results.rows, results.rounds, results.memory)
     return 0
@@ -68,7 +70,7 @@ def measure(effort: Effort, only: str | None) -> Results:
 
     chosen = [case for case in cases.CASES if wanted(case.operation)]
     results = Results()
-    with report.progress(report.console(to_stderr=True)) as display:
+    with progress(console(to_stderr=True)) as display:
 
         def task(name: str, total: int) -> Advance:
             number = display.add_task(name, total=total)

@@ -7,31 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from .cases import WAYS, Target
 from .memory import LIST_BOUND_MIB, Memory
 from .summary import Rounds, Row, Spread, Verdict
-
-WIDTH_WITHOUT_TERMINAL = 170
-
-
-def console(*, to_stderr: bool = False) -> Console:
-    """A console as wide as the terminal, or wide enough for the table where there is none."""
-    plain = Console(stderr=to_stderr)
-    return plain if plain.is_terminal else Console(stderr=to_stderr, width=WIDTH_WITHOUT_TERMINAL)
-
-
-def progress(output: Console) -> Progress:
-    """The display of rounds done."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=output,
-    )
 
 
 def show(rows: list[Row], memory: Memory | None, output: Console) -> None:

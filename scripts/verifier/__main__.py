@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from display import console, progress
 from rich.console import Console
 from rich.markup import escape
 
@@ -42,7 +43,7 @@ exit status:
 def main() -> int:
     """Parses the arguments, runs, and returns the exit status."""
     options = _arguments()
-    output = report.console()
+    output = console()
     try:
         cases = _chosen(load(), options.set, options.case)
         return _verify(options, cases, output)
@@ -162,7 +163,7 @@ def _await(work: Coroutine[None, None, Found]) -> Found:
 
 
 async def _run(cases: list[Case], url: str, token: str, *, in_cloud: bool) -> list[Outcome]:
-    with report.progress(report.console(to_stderr=True)) as display:
+    with progress(console(to_stderr=True)) as display:
         task = display.add_task("verifying", total=len(cases))
 
         def told(outcome: Outcome) -> None:

@@ -7,32 +7,13 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from .run import Outcome
 from .selftest import Finding
 
-WIDTH_WITHOUT_TERMINAL = 160
 FEW_FINDINGS = 60
 COLOURS = {"holds": "green", "differs": "bold red", "unsettled": "yellow"}
-
-
-def console(*, to_stderr: bool = False) -> Console:
-    """A console as wide as the terminal, or wide enough for the table where there is none."""
-    plain = Console(stderr=to_stderr)
-    return plain if plain.is_terminal else Console(stderr=to_stderr, width=WIDTH_WITHOUT_TERMINAL)
-
-
-def progress(output: Console) -> Progress:
-    """The display of cases done, differences named as they come."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=output,
-    )
 
 
 def table(outcomes: list[Outcome]) -> Table:

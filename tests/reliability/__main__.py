@@ -13,9 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import display
 from localhost.server import LocalHost
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from . import concurrency, hostile, kills, model, purefuzz, queue_model, refusals, retries
@@ -65,13 +64,12 @@ def main() -> int:
     )
     options = parser.parse_args()
     chosen = [workload for workload in LONG if options.only in (None, workload.name)]
-    console = Console(stderr=True)
-    console.print(f"seed {options.seed}")
+    output = display.console(to_stderr=True)
+    output.print(f"seed {options.seed}")
     warnings.simplefilter("ignore")  # of Hypothesis, about long texts
     reports = []
     left_s = options.minutes * 60
-    columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
+    with display.progress(output) as progress:
         for place, workload in enumerate(chosen):
             started = time.monotonic()
             # What a workload does not use of its share, the later ones have.
@@ -118,7 +116,7 @@ def _show(reports: list[Report]) -> None:
     for report in reports:
         figures = ", ".join(f"{name} {value}" for name, value in report.figures.items())
         table.add_row(report.name, str(report.runs), str(report.faults), str(len(report.violations)), figures)
-    Console(width=160).print(table)
+    display.console().print(table)
     for report in reports:
         if report.violations:
             print(report.text())
