@@ -90,6 +90,7 @@ class LocalHost:
         self._javascript = javascript
         self._folder = build.WORKSPACE / f"instance-{os.getpid()}-{secrets.token_hex(4)}"
         self.state = state.resolve() if state else self._folder / "state"
+        self._inspector_port = 0
         self._main = Path(build.worker_config()["main"]).stem
         self._log = ""
         self._log_start = 0
@@ -123,6 +124,7 @@ class LocalHost:
         folder = self._folder
         if not folder.exists():
             self._prepare(folder)
+        self._inspector_port = _free_port()
         self.state.mkdir(parents=True, exist_ok=True)
         command: list[str | Path] = [
             build.node(),
@@ -130,7 +132,7 @@ class LocalHost:
             build.ROOT / "node_modules/wrangler/wrangler-dist/cli.js",
             "dev",
             *("--config", folder / "wrangler.json"),
-            *("--ip", "127.0.0.1", "--port", str(self.port), "--inspector-port", "0"),
+            *("--ip", "127.0.0.1", "--port", str(self.port), "--inspector-port", str(self._inspector_port)),
             *("--persist-to", self.state),
             "--show-interactive-dev-session=false",
         ]
@@ -234,6 +236,12 @@ class LocalHost:
             ):
                 return pid
         raise LocalHostError("no workerd is running")
+
+    @property
+    def inspector_url(self) -> str:
+        """V8's inspector, by way of wrangler's: connecting to workerd's own ends wrangler's log of errors."""
+        self._require_running()
+        return f"ws://127.0.0.1:{self._inspector_port}/ws"
 
     def _prepare(self, folder: Path) -> None:
         runtime = build.runtime()

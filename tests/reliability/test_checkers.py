@@ -8,7 +8,19 @@ import pytest
 
 from yungong import jsontext
 
-from . import concurrency, fuzz, hostile, jsonoracle, kills, linearity, model, queue_model, refusals, retries
+from . import (
+    concurrency,
+    fuzz,
+    hostile,
+    jsonoracle,
+    kills,
+    linearity,
+    memory,
+    model,
+    queue_model,
+    refusals,
+    retries,
+)
 from .concurrency import Tally
 from .kills import History
 from .model import call
@@ -211,6 +223,14 @@ class TestConcurrency:
     def test_a_complaint_of_the_runtime_is_seen(self) -> None:
         assert concurrency.check_log("POST /v1/run 200 OK") == []
         assert concurrency.check_log("Error: Cannot perform I/O on behalf of a different request.")
+
+    @pytest.mark.parametrize("name", vars(memory.BOUNDS))
+    def test_what_is_kept_is_seen(self, name: str) -> None:
+        early = memory.InUse(engine_bytes=20_000_000, python_bytes=10_000_000, references=300)
+        bound = getattr(memory.BOUNDS, name)
+        for more, seen in ((bound, False), (bound + 1, True)):
+            late = replace(early, **{name: getattr(early, name) + more})
+            assert bool(memory.check_growth(early, late)) is seen
 
     def test_a_process_that_grows_is_seen(self) -> None:
         assert concurrency.check_memory([300.0] * 100, 1000) == []

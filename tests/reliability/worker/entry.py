@@ -1,6 +1,7 @@
 """The deployed Worker with three classes of objects more, reached by path:
 
 POST /counters/NAME   an event of CounterStore (counters.py)
+POST /memory          what Python has in use (memory.py)
 POST /judge           hostile texts through the package (judge.py)
 POST /oracle          the same through the engine alone (javascript.mjs)
 POST /refusing/NAME   {"plan", "steps"}: a script on storage that refuses what `plan` says (javascript.mjs)
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 from workers import Response, import_from_javascript
 
 import yungong
-from tests.reliability.worker import counters, judge
+from tests.reliability.worker import counters, judge, memory
 from verification import door
 from yungong import platform
 from yungong.durable import Durable
@@ -34,6 +35,8 @@ class Default(deployed.Default):
     async def fetch(self, request: Any) -> Any:
         kind, _, name = urlsplit(request.url).path.removeprefix("/").partition("/")
         env = import_from_javascript("cloudflare:workers").env
+        if kind == "memory":
+            return Response(json.dumps(memory.in_use()))
         if kind in _OBJECTS:
             stub = getattr(env, _OBJECTS[kind]).getByName(name)
         elif kind in ("judge", "oracle"):
