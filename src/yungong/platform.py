@@ -64,10 +64,10 @@ class _Engine:
     __slots__ = (
         "array_from",
         "array_of",
+        "array_type",
         "clear_timeout",
         "concat",
         "decoding_of",
-        "deep_equal",
         "encode",
         "entries",
         "flat",
@@ -91,12 +91,12 @@ class _Engine:
 
     def __init__(self) -> None:
         import js
-        from workers import import_from_javascript
 
         self.parse = js.JSON.parse
         self.stringify = js.JSON.stringify
         self.array_from = js.Array.from_
         self.array_of = js.Array.of
+        self.array_type = type(js.Array.of())
         # As functions of the object that they are called on, these can be called back by one another.
         unbound, array = js.Function.prototype.call, js.Array.prototype
         self.concat = unbound.bind(array.concat)
@@ -122,10 +122,6 @@ class _Engine:
         self.set_timeout = js.setTimeout
         self.clear_timeout = js.clearTimeout
         self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
-        try:
-            self.deep_equal = import_from_javascript("node:util").isDeepStrictEqual
-        except ImportError:  # nodejs_compat is off: `count_nulls` judges alone
-            self.deep_equal = None
 
 
 @cache
@@ -193,15 +189,11 @@ def parse(text: str) -> JsonValue:
 
 
 def parse_utf8(data: bytes) -> JsonValue:
-    """Return JSON.parse of a text given in UTF-8.
-
-    A long string goes over to JavaScript much more slowly than its bytes. The two calls of `map` keep the
-    decoded string in JavaScript, where JSON.parse takes it.
-    """
+    """Return JSON.parse of a text given in UTF-8, which goes over to JavaScript much faster than a string."""
     js = engine()
-    texts = js.map(js.array_of(None), js.decoding_of(to_js(data)))
-    value: JsonValue = js.map(texts, js.parse)[0]
-    return value
+    view: Any = to_js(data)
+    view.toString = js.decoding_of(view)  # JSON.parse takes an object as its string
+    return js.parse(view)
 
 
 @overload
@@ -226,9 +218,8 @@ def member_names(value: JsValue) -> list[str] | None:
 
 
 def has_many_elements(value: JsValue) -> bool:
-    """Return whether `value` is an array, or like one, whose text is probably long."""
-    length = getattr(value, "length", None)
-    return isinstance(length, int) and length >= _MANY_ELEMENTS
+    """Return whether `value` is an array whose text is probably long."""
+    return type(value) is engine().array_type and len(value) >= _MANY_ELEMENTS
 
 
 @cache
@@ -258,8 +249,19 @@ def deeply_equals_its_text(value: JsValue, text: str) -> bool:
 
     A False is no verdict: -0, an undefined member and a boxed primitive are unequal to their text.
     """
-    js = engine()
-    return js.deep_equal is not None and js.deep_equal(value, js.parse(text))
+    deep_equal = _deep_equal()
+    return deep_equal is not None and deep_equal(value, engine().parse(text))
+
+
+@cache
+def _deep_equal() -> Any:
+    """Return the engine's exact comparison; it is loaded when it is first needed."""
+    from workers import import_from_javascript
+
+    try:
+        return import_from_javascript("node:util").isDeepStrictEqual
+    except ImportError:  # nodejs_compat is off
+        return None
 
 
 def count_nulls(value: JsValue) -> int | None:

@@ -281,8 +281,7 @@ def listing(event: DurableEvent, options: dict[str, Any]) -> str:
     storage = event.durable.storage
     rest = dict(options)
     limit = min(rest.get("limit", platform.MAX_LIST_LIMIT), platform.MAX_LIST_LIMIT)
-    pieces = [b"["]
-    size = 1  # the opening bracket, then each piece with the comma or bracket behind it
+    listed = bytearray(b"[")
     try:
         step = limit if storage.size() <= _SMALL_DATABASE_BYTES else min(limit, _FIRST_STEP)
         while True:
@@ -291,14 +290,14 @@ def listing(event: DurableEvent, options: dict[str, Any]) -> str:
             found: int = entries.length
             if found:
                 text = _entries_text(event, entries)
-                pieces += (text, b",")
-                size += len(text) + 1
-                if size > MAX_LISTING_BYTES:
+                listed += text
+                listed += b","
+                if len(listed) > MAX_LISTING_BYTES:
                     raise 豫言异常("列举结果超过 8 MiB，应按 limit 加 startAfter 分页")
             limit -= found
             if found < step or not limit:
-                pieces[-1:] = [b"]"] if len(pieces) > 1 else [b"[]"]
-                return b"".join(pieces).decode()
+                listed[max(1, len(listed) - 1) :] = b"]"  # in the last comma's place
+                return listed.decode()
             last_key = entries[found - 1][0]
             if rest.get("reverse"):
                 rest["end"] = last_key

@@ -115,6 +115,7 @@ async def test_a_batch_over_16_mib_aborts_the_event(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_body_may_nest_32_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "has_many_elements", lambda _: False)
     monkeypatch.setattr(platform, "stringify", lambda value: value)
     monkeypatch.setattr(jsontext, "_is_doubtful", lambda *_: False)
     deep = "[" * 32 + "]" * 32
@@ -130,6 +131,7 @@ async def test_a_platform_that_refuses_an_acknowledgement_or_a_retry_aborts_the_
 
 
 async def test_a_body_that_is_undefined_is_refused_with_its_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "has_many_elements", lambda _: False)
     monkeypatch.setattr(platform, "stringify", lambda _: None)
     with pytest.raises(豫言异常, match=r"^队列消息正文不是 JSON 值：序号 0$"):
         await in_queue_event(BadBatch(None), yungong.read_batch)
@@ -142,6 +144,7 @@ async def test_a_body_that_ends_the_engine_s_stack_nests_too_deep(monkeypatch: p
         error.name = "RangeError"
         raise error
 
+    monkeypatch.setattr(platform, "has_many_elements", lambda _: False)
     monkeypatch.setattr(platform, "stringify", stringify)
     with pytest.raises(宿主中止, match=r"^队列消息正文嵌套超过 32 层：序号 0$"):
         await in_queue_event(BadBatch("x"), yungong.read_batch)

@@ -75,7 +75,7 @@ def test_minus_zero_is_stored_as_javascript_would(serve: Serve) -> None:
         class DurableStore(DurableObject, app=app):
             async def fetch(self, request):
                 await super().fetch(request)
-                equal = platform.engine().deep_equal
+                equal = platform._deep_equal()
                 return Response(json.dumps([
                     bool(equal(self._durable.storage.boxed(str(key)), js.JSON.parse(text)))
                     for key, text in enumerate(["[-0]", "[-0]", "[[-0]]", "[0]"])
