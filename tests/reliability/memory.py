@@ -74,8 +74,11 @@ def check_growth(early: InUse, late: InUse) -> list[str]:
 
 def _collect(host: LocalHost) -> int:
     """Have the engine collect all garbage, and return the bytes that it has in use after."""
-    # Wrangler asks for an origin, and does not answer a close.
-    with connect(host.inspector_url, origin=Origin("http://localhost"), close_timeout=0) as inspector:
+    # Wrangler asks for an origin, tells first what it has kept of the log, and does not answer a close.
+    origin = Origin("http://localhost")
+    with connect(
+        host.inspector_url, origin=origin, open_timeout=_COLLECT_SECONDS, close_timeout=0, max_size=None
+    ) as inspector:
         for name in _COLLECT:
             _ask(inspector, f"HeapProfiler.{name}")
         usage = _ask(inspector, "Runtime.getHeapUsage")
