@@ -9,7 +9,8 @@ from typing import Literal
 
 from . import payloads
 
-WAYS = ("yungong", "sdk", "raw", "js")
+WAYS = ("yungong", "sdk", "raw", "js", "kv")
+_EVERYWHERE = WAYS[:4]
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def names(case: Case, count: int) -> int:
 
 
 def _lanes(operation: str, *ways: str, stored: bool = False) -> dict[str, Lane]:
-    return {way: Lane(way, operation, stored) for way in ways or WAYS}
+    return {way: Lane(way, operation, stored) for way in ways or _EVERYWHERE}
 
 
 def _store_cases(size: str, *, doubtful: bool) -> list[Case]:
@@ -78,8 +79,8 @@ def _store_cases(size: str, *, doubtful: bool) -> list[Case]:
     targets = (sdk,) if doubtful else (sdk, js)
     label = f"{size}, nulls and times" if doubtful else size
     return [
-        Case("get", label, text, _lanes("get", stored=True), targets),
-        Case("put", label, text, _lanes("put"), targets),
+        Case("get", label, text, _lanes("get", *WAYS, stored=True), targets),
+        Case("put", label, text, _lanes("put", *WAYS), targets),
     ]
 
 
@@ -88,7 +89,7 @@ def _delete_case(size: str) -> Case:
         "delete",
         size,
         partial(payloads.records, SIZES[size]),
-        _lanes("delete", stored=True),
+        _lanes("delete", *WAYS, stored=True),
         (Target("sdk", "faster", 10), Target("js", "slower", 3 if size == "131 KB" else 2, 1.5)),
         distinct_keys=True,
         most=60 if size == "131 KB" else 2_000,
@@ -108,14 +109,14 @@ CASES: tuple[Case, ...] = (
         "get missing",
         "",
         _small,
-        _lanes("get") | {"present": Lane("yungong", "get", stored=True)},
+        _lanes("get", *WAYS) | {"present": Lane("yungong", "get", stored=True)},
         (Target("sdk", "faster", 10), Target("js", "slower", 2, 1.5), Target("present", "slower", 1)),
     ),
     Case(
         "list",
         "100 of 70 B",
         _small,
-        _lanes("listing"),
+        _lanes("listing", *WAYS),
         (Target("sdk", "faster", 6, 10),),
         object="listed",
     ),
@@ -123,7 +124,7 @@ CASES: tuple[Case, ...] = (
         "list",
         "100 of 70 B beside 8 MB",
         _small,
-        _lanes("listing"),
+        _lanes("listing", *WAYS),
         object="listed beside",
         ballast=8,
     ),

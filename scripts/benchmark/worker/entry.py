@@ -17,6 +17,7 @@ import yungong
 from benchmark.worker import reading
 from benchmark.worker.clock import microseconds
 from benchmark.worker.settings import LISTED, LISTED_COUNT
+from benchmark.worker.way_kv import Kv
 from benchmark.worker.way_raw import Raw
 from benchmark.worker.way_sdk import Sdk
 from benchmark.worker.way_yungong import Yungong, app
@@ -92,7 +93,7 @@ class _Reader(yungong.Worker, app=consumer):
 
 
 class DurableStore(yungong.DurableObject, app=app):
-    """Measures the three ways from Python, in its own event."""
+    """Measures the ways from Python, in its own event."""
 
     async def fetch(self, request: Any) -> Any:
         return await super().fetch((self, json.loads(await request.text())))
@@ -121,6 +122,8 @@ class DurableStore(yungong.DurableObject, app=app):
             return Yungong(text, EmptyStore(self.ctx._ctx, self.env._env))
         if name == "sdk":
             return Sdk(text, self.ctx, self.env, BareStore(self.ctx._ctx, self.env._env))
+        if name == "kv":
+            return Kv(text, self.ctx)
         return Raw(text, self.ctx, self.env)
 
 
