@@ -138,8 +138,11 @@ class LocalHost:
         ]
         environment = {name: value for name, value in os.environ.items() if name != "CLOUDFLARE_ENV"}
         environment |= _ENVIRONMENT
-        # Wrangler's own files: the registry of running Workers (ours are not to be found) and its settings.
+        # Wrangler's own files: the registry of running Workers (ours are not to be found), its settings, and
+        # what it leaves behind when it is killed.
         environment |= {"WRANGLER_REGISTRY_PATH": f"{folder}/registry", "XDG_CONFIG_HOME": f"{folder}/config"}
+        environment["TMPDIR"] = f"{folder}/temporary"
+        (folder / "temporary").mkdir(exist_ok=True)
         self._log_start = len(self.log())
         with (folder / "log.txt").open("ab") as log:
             self._wrangler = subprocess.Popen(
