@@ -27,6 +27,7 @@ KINDS = ("fetch", "durable-fetch", "durable-alarm", "durable-transaction", "queu
 
 # 16 MiB of UTF-8: no text that enters or leaves the host may be longer.
 MAX_EXCHANGED_BYTES = 16 * 1024 * 1024
+EXCHANGED_TOO_LONG = "交换文字超过宿主上限 16 MiB"
 
 _current: ContextVar[Event | None] = ContextVar("yungong_event", default=None)
 
@@ -97,7 +98,7 @@ class Event:
         if (len(text) + len(another)) * 4 > MAX_EXCHANGED_BYTES:
             for size in (len(each.encode("utf-8", "surrogatepass")) for each in (text, another)):
                 if size > MAX_EXCHANGED_BYTES:
-                    raise self.abort(f"交换文字超过宿主上限 16 MiB：{size} 字节")
+                    raise self.abort(f"{EXCHANGED_TOO_LONG}：{size} 字节")
 
     def hold(self, task: asyncio.Future[Any]) -> None:
         """Keep the event open, and the platform's event alive, until `task` has ended."""

@@ -47,17 +47,15 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"[]{}')
 # The signs of all that is refused: brackets, what begins or may spell a reserved name, digits, exponents.
 _MARKS = bytes.maketrans(b"{\\123456789E+", b"[$000000000e0")
 
-# How a Date, and nothing else that could be stored, ends in JSON text; a string may look the same.
+# How a Date ends in JSON text; a string may look the same.
 _TIME_END = r'\.[0-9]{3}Z"'
-_DOM_EXCEPTION = r'"code":[0-9]+,"name":"|"name":"[^"]*","code":'
 _HAS_TIME_END = re.compile(_TIME_END)
-_HAS_DOM_EXCEPTION = re.compile(_DOM_EXCEPTION)
 
 # Everything that can be stored and is no JSON value leaves a trace in its text: null (undefined, a hole, NaN,
 # an infinity), an empty object (Map, Set, RegExp, binary and the like), "0" as a first member (typed arrays),
-# a stack (Error), a code beside a name (DOMException) or a time (Date).
-DOUBT = r'null|\{\}|\{"0":|"stack":|' + _TIME_END + "|" + _DOM_EXCEPTION
-"""A regular expression, of Python's and JavaScript's kind, for texts that might come from no JSON value."""
+# a stack (Error, DOMException) or a time (Date).
+DOUBT = r'null|\{\}|\{"0":|"stack":|' + _TIME_END
+"""A regular expression for texts that might come from no JSON value."""
 
 
 class NotJsonText(ValueError):
@@ -65,11 +63,15 @@ class NotJsonText(ValueError):
 
 
 class Unreadable(ValueError):
-    """What the platform holds cannot come out as JSON text: it is no JSON value, or nests too deep."""
+    """What the platform holds cannot come out as JSON text.
 
-    def __init__(self, *, too_deep: bool) -> None:
+    It nests too deep, its text would be longer than the engine's strings can be, or it is no JSON value.
+    """
+
+    def __init__(self, *, too_deep: bool = False, too_long: bool = False) -> None:
         super().__init__()
         self.too_deep = too_deep
+        self.too_long = too_long
 
 
 def parse(text: str, data: bytes) -> JsonValue:
@@ -209,7 +211,7 @@ def outgoing(value: JsValue, levels: int) -> str:
     except platform.PlatformError as error:
         raise _without_text(error) from error
     if text is None:
-        raise Unreadable(too_deep=False)
+        raise Unreadable
     if text.count("[") + text.count("{") > levels and nests_deeper(text.encode(), levels):
         raise Unreadable(too_deep=True)
     if (
@@ -217,7 +219,7 @@ def outgoing(value: JsValue, levels: int) -> str:
         and not (len(text) <= _SOON_COMPARED and platform.deeply_equals_its_text(value, text))
         and not _has_only_its_nulls(value, text.encode())
     ):
-        raise Unreadable(too_deep=False)
+        raise Unreadable
     return text
 
 
@@ -230,13 +232,13 @@ def outgoing_utf8(value: JsValue, levels: int) -> bytes:
     if nests_deeper(data, levels):
         raise Unreadable(too_deep=True)
     if is_doubtful and not _has_only_its_nulls(value, data):
-        raise Unreadable(too_deep=False)
+        raise Unreadable
     return data
 
 
 def _without_text(error: BaseException) -> Unreadable:
-    """Return how JSON.stringify's failure is told: a BigInt, a cycle, or the end of the engine's stack."""
-    return Unreadable(too_deep=platform.is_range_error(error))
+    """Return how JSON.stringify's failure is told; a BigInt and a cycle are no JSON values."""
+    return Unreadable(too_deep=platform.is_too_deep(error), too_long=platform.is_too_long(error))
 
 
 def _is_doubtful(text: str) -> bool:
@@ -247,7 +249,6 @@ def _is_doubtful(text: str) -> bool:
         or '{"0":' in text
         or '"stack":' in text
         or ("Z" in text and 'Z"' in text and _HAS_TIME_END.search(text) is not None)
-        or ('"code":' in text and _HAS_DOM_EXCEPTION.search(text) is not None)
     )
 
 

@@ -44,7 +44,9 @@ if sys.platform == "emscripten":
     WorkerBase = workers.WorkerEntrypoint
 else:
     # Plain CPython has no platform: the names exist so that `import yungong` works there.
-    PlatformError = RuntimeError
+    class PlatformError(Exception):
+        """What a call of the platform raises."""
+
     JsProxy = DurableObjectBase = WorkerBase = object
     jsnull = create_once_callable = create_proxy = to_js = None
 
@@ -68,6 +70,7 @@ class _Engine:
         "clear_timeout",
         "concat",
         "decoding_of",
+        "deep_equal",
         "encode",
         "entries",
         "flat",
@@ -91,6 +94,7 @@ class _Engine:
 
     def __init__(self) -> None:
         import js
+        from workers import import_from_javascript
 
         self.parse = js.JSON.parse
         self.stringify = js.JSON.stringify
@@ -122,6 +126,11 @@ class _Engine:
         self.set_timeout = js.setTimeout
         self.clear_timeout = js.clearTimeout
         self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
+
+        try:
+            self.deep_equal = import_from_javascript("node:util").isDeepStrictEqual
+        except ImportError:  # nodejs_compat is off: `count_nulls` judges alone
+            self.deep_equal = None
 
 
 @cache
@@ -165,9 +174,14 @@ def settled(promise: Awaitable[T]) -> Awaitable[T]:
 ERRORS = (PlatformError, Rejected)
 
 
-def is_range_error(error: BaseException) -> bool:
-    """Return whether the platform's error is a RangeError, as when the engine's stack ends."""
-    return getattr(error, "name", None) == "RangeError"
+def is_too_deep(error: BaseException) -> bool:
+    """Return whether the engine's stack ended."""
+    return getattr(error, "name", None) == "RangeError" and not is_too_long(error)
+
+
+def is_too_long(error: BaseException) -> bool:
+    """Return whether a text would be longer than the engine's strings can be."""
+    return error_text(error) == "Invalid string length"
 
 
 def now_ms() -> int:
@@ -223,7 +237,7 @@ def has_many_elements(value: JsValue) -> bool:
 
 
 @cache
-def _test(pattern: str) -> Any:
+def _matcher(pattern: str) -> Any:
     regexp = engine().regexp(pattern)
     return regexp.test.bind(regexp)
 
@@ -240,8 +254,8 @@ def stringify_utf8(value: JsValue, pattern: str) -> tuple[bytes, bool]:
 def _lines_utf8(values: JsArray[Any], pattern: str) -> tuple[bytes, bool]:
     js = engine()
     texts = js.map(values, js.stringify)
-    joined = js.map(js.array_of(None), texts.join.bind(texts, "\n"))
-    return js.map(joined, js.encode)[0].to_bytes(), js.some(texts, _test(pattern))
+    texts.toString = texts.join.bind(texts, "\n")  # TextEncoder takes an object as its string
+    return js.encode(texts).to_bytes(), js.some(texts, _matcher(pattern))
 
 
 def deeply_equals_its_text(value: JsValue, text: str) -> bool:
@@ -249,27 +263,15 @@ def deeply_equals_its_text(value: JsValue, text: str) -> bool:
 
     A False is no verdict: -0, an undefined member and a boxed primitive are unequal to their text.
     """
-    deep_equal = _deep_equal()
-    return deep_equal is not None and deep_equal(value, engine().parse(text))
-
-
-@cache
-def _deep_equal() -> Any:
-    """Return the engine's exact comparison; it is loaded when it is first needed."""
-    from workers import import_from_javascript
-
-    try:
-        return import_from_javascript("node:util").isDeepStrictEqual
-    except ImportError:  # nodejs_compat is off
-        return None
+    js = engine()
+    return js.deep_equal is not None and js.deep_equal(value, js.parse(text))
 
 
 def count_nulls(value: JsValue) -> int | None:
     """Return how many nulls `value` holds at any depth, or None where it holds an object foreign to JSON.
 
-    The value must have a JSON text: BigInts and cycles are found by JSON.stringify. Of an object the members
-    count, of an Error without a stack too, as in JSON. What JSON writes as null and is none does not count:
-    undefined, a hole, NaN, an infinity.
+    The value must have a JSON text: BigInts and cycles are found by JSON.stringify. What JSON writes as null
+    and is none does not count: undefined, a hole, NaN, an infinity.
     """
     js = engine()
     nulls = 0
@@ -283,10 +285,6 @@ def count_nulls(value: JsValue) -> int | None:
                 case "[object Array]":
                     inner.append(js.flat(members))
                 case "[object Object]":
-                    inner.append(js.flat_map(members, js.values))
-                case "[object Error]":
-                    if any("stack" in js.keys(error) for error in members):
-                        return None
                     inner.append(js.flat_map(members, js.values))
                 case "[object String]" | "[object Number]" | "[object Boolean]" | "[object Undefined]":
                     pass
@@ -481,13 +479,10 @@ class Batch:
         except PlatformError:
             return None
 
-    def number_text(self, index: int) -> str:
-        """Return the JSON text of a body that arrived as an int.
-
-        Raises:
-            PlatformError: it is a BigInt, which arrives as an int too.
-        """
-        return engine().stringify(self.messages[index], engine().array_of("body"))[len('{"body":') : -1]
+    def boxed_body(self, index: int) -> JsArray[Any]:
+        """Return the body of one message as the one element of an array."""
+        body: JsArray[Any] = self._column("body").slice(index, index + 1)
+        return body
 
     def ack(self, index: int) -> None:
         """Acknowledge one message."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import jsontext, platform
 from .errors import 豫言异常
-from .events import current, open_event
+from .events import EXCHANGED_TOO_LONG, current, open_event
 from .store import require_text
 
 if TYPE_CHECKING:
@@ -112,10 +112,7 @@ def 读取队列批次() -> str:
     """
     event = _queue_event()
     batch = event.batch
-    messages = [
-        f'{{"id":{name},"attempts":{attempts},"timestamp":{timestamp_ms},"body":{text}}}'
-        for (name, attempts, timestamp_ms), text in zip(batch.heads(), _body_texts(event), strict=True)
-    ]
+    messages = _message_texts(event) if len(batch.messages) else []
     text = f'{{"queue":{json.dumps(batch.queue)},"messages":[{",".join(messages)}]}}'
     event.check_exchanged(text)
     return text
@@ -173,6 +170,13 @@ ack_message = 确认队列消息
 retry_message = 重试队列消息
 
 
+def _message_texts(event: QueueEvent) -> list[str]:
+    return [
+        f'{{"id":{name},"attempts":{attempts},"timestamp":{timestamp_ms},"body":{text}}}'
+        for (name, attempts, timestamp_ms), text in zip(event.batch.heads(), _body_texts(event), strict=True)
+    ]
+
+
 def _body_texts(event: QueueEvent) -> list[str]:
     """Return the JSON text of each body: all in one call where none is in doubt, one by one otherwise."""
     batch = event.batch
@@ -189,13 +193,13 @@ def _body_texts(event: QueueEvent) -> list[str]:
 def _body_text(event: QueueEvent, index: int) -> str:
     batch = event.batch
     try:
-        body = batch.messages[index].body
-        if isinstance(body, int):  # or a BigInt, or a boolean
-            return batch.number_text(index)
-        return jsontext.outgoing(body, MAX_READ_LEVELS)
-    except (jsontext.Unreadable, platform.PlatformError) as error:
-        if isinstance(error, jsontext.Unreadable) and error.too_deep:
+        # In an array, where the engine tells a BigInt from a number.
+        return jsontext.outgoing(batch.boxed_body(index), MAX_READ_LEVELS + 1)[1:-1]
+    except jsontext.Unreadable as error:
+        if error.too_deep:
             raise event.abort(f"队列消息正文嵌套超过 {MAX_READ_LEVELS} 层：序号 {index}", error) from error
+        if error.too_long:
+            raise event.abort(EXCHANGED_TOO_LONG, error) from error
         raise 豫言异常(f"队列消息正文不是 JSON 值：序号 {index}") from error
 
 

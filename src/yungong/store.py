@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from . import jsontext, platform
 from .durable import NOT_DURABLE, check_open, pass_gate
 from .errors import 豫言异常
-from .events import current
+from .events import EXCHANGED_TOO_LONG, current
 
 if TYPE_CHECKING:
     from js import JsArray, JsValue
@@ -34,6 +34,7 @@ _SMALL_DATABASE_BYTES = 1024 * 1024
 _FIRST_STEP = 4
 _STEP_BYTES = 1024 * 1024
 
+_LISTING_TOO_LONG = "列举结果超过 8 MiB，应按 limit 加 startAfter 分页"
 _TEXT_OPTIONS = ("prefix", "start", "startAfter", "end")
 _options_decoder = json.JSONDecoder(parse_int=float)
 
@@ -244,12 +245,17 @@ def get(event: DurableEvent, key: str) -> tuple[bool, str]:
     """Read a valid key for `event`."""
     storage = event.durable.storage
     try:
-        value = storage.get(key)
-        if value is None:
-            return False, ""
-        if isinstance(value, int):
-            # A BigInt arrives as an int too: inside an array the engine tells them apart.
+        try:
+            value = storage.get(key)
+        except RuntimeError:  # Pyodide does not know every kind of typed array
+            is_known = False
+        else:
+            is_known = not isinstance(value, int)  # or a BigInt
+        if not is_known:
+            # In an array, where the value does not pass through Python.
             text = jsontext.outgoing(storage.boxed(key), MAX_VALUE_LEVELS + 1)[1:-1]
+        elif value is None:
+            return False, ""
         else:
             text = jsontext.outgoing(value, MAX_VALUE_LEVELS)
     except platform.PlatformError as error:
@@ -289,11 +295,11 @@ def listing(event: DurableEvent, options: dict[str, Any]) -> str:
             entries = storage.list(json.dumps(rest))
             found: int = entries.length
             if found:
-                text = _entries_text(event, entries)
-                listed += text
+                part = _entries_utf8(event, entries)
+                listed += part
                 listed += b","
                 if len(listed) > MAX_LISTING_BYTES:
-                    raise 豫言异常("列举结果超过 8 MiB，应按 limit 加 startAfter 分页")
+                    raise 豫言异常(_LISTING_TOO_LONG)
             limit -= found
             if found < step or not limit:
                 listed[max(1, len(listed) - 1) :] = b"]"  # in the last comma's place
@@ -304,21 +310,23 @@ def listing(event: DurableEvent, options: dict[str, Any]) -> str:
             else:
                 rest.pop("start", None)
                 rest["startAfter"] = last_key
-            step = min(limit, step * 4, max(1, _STEP_BYTES * found // len(text)))
+            step = min(limit, step * 4, max(1, _STEP_BYTES * found // len(part)))
     except platform.PlatformError as error:
         raise _fault(event, error) from error
 
 
-def _entries_text(event: Event, entries: JsArray[Any]) -> bytes:
-    """Return the text of an array of [key, value] in UTF-8, without its brackets."""
+def _entries_utf8(event: Event, entries: JsArray[Any]) -> bytes:
+    """Return the text of an array of [key, value] without its brackets."""
     try:
         return jsontext.outgoing_utf8(entries, MAX_VALUE_LEVELS + 2)[1:-1]
-    except jsontext.Unreadable:
+    except jsontext.Unreadable as error:
+        if error.too_long:
+            raise 豫言异常(_LISTING_TOO_LONG) from error
         for entry in entries:
             try:
                 jsontext.outgoing(entry, MAX_VALUE_LEVELS + 1)
-            except jsontext.Unreadable as error:
-                _refuse_unreadable(event, entry[0], error)
+            except jsontext.Unreadable as entry_error:
+                _refuse_unreadable(event, entry[0], entry_error)
         raise
 
 
@@ -326,6 +334,8 @@ def _refuse_unreadable(event: Event, key: str, error: jsontext.Unreadable) -> No
     name = json.dumps(key, ensure_ascii=False)
     if error.too_deep:
         raise event.abort(f"键 {name} 的值嵌套超过 {MAX_VALUE_LEVELS} 层", error) from error
+    if error.too_long:
+        raise event.abort(EXCHANGED_TOO_LONG, error) from error
     raise 豫言异常(f"键 {name} 的值不是 JSON 值") from error
 
 

@@ -83,14 +83,25 @@ class BadBatch:
     def bodies_utf8(self, _: str) -> None:
         """Have the bodies read one by one."""
 
-    def number_text(self, index: int) -> str:
-        raise platform.PlatformError("a BigInt")
+    def boxed_body(self, index: int) -> list[Any]:
+        return [self.messages[index].body]
 
     def ack(self, index: int) -> None:
         raise platform.PlatformError("broken")
 
     def retry(self, index: int, options: str | None) -> None:
         raise platform.PlatformError("broken")
+
+
+def refusing(name: str, words: str) -> Any:
+    """Return a JSON.stringify that throws."""
+
+    def stringify(*_: Any) -> str:
+        error = platform.PlatformError(words)
+        error.name = name
+        raise error
+
+    return stringify
 
 
 async def in_queue_event(batch: Any, function: Any) -> Any:
@@ -103,11 +114,6 @@ async def in_queue_event(batch: Any, function: Any) -> Any:
     return await asyncio.get_running_loop().create_task(call(), context=context)
 
 
-async def test_a_body_that_is_a_bigint_and_arrives_as_an_int_is_refused_with_its_index() -> None:
-    with pytest.raises(豫言异常, match=r"^队列消息正文不是 JSON 值：序号 0$"):
-        await in_queue_event(BadBatch(5), yungong.read_batch)
-
-
 async def test_a_batch_over_16_mib_aborts_the_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jsontext, "outgoing", lambda *_: "1" * 2**20)
     with pytest.raises(宿主中止, match=r"^交换文字超过宿主上限 16 MiB"):
@@ -116,7 +122,7 @@ async def test_a_batch_over_16_mib_aborts_the_event(monkeypatch: pytest.MonkeyPa
 
 async def test_a_body_may_nest_32_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "has_many_elements", lambda _: False)
-    monkeypatch.setattr(platform, "stringify", lambda value: value)
+    monkeypatch.setattr(platform, "stringify", lambda boxed: f"[{boxed[0]}]")
     monkeypatch.setattr(jsontext, "_is_doubtful", lambda *_: False)
     deep = "[" * 32 + "]" * 32
     assert deep in await in_queue_event(BadBatch(deep), yungong.read_batch)
@@ -130,24 +136,25 @@ async def test_a_platform_that_refuses_an_acknowledgement_or_a_retry_aborts_the_
         await in_queue_event(BadBatch(1), call)
 
 
-async def test_a_body_that_is_undefined_is_refused_with_its_index(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "words", "error", "told"),
+    [
+        ("TypeError", "Do not know how to serialize a BigInt", 豫言异常, "队列消息正文不是 JSON 值：序号 0"),
+        ("RangeError", "Maximum call stack size exceeded", 宿主中止, "队列消息正文嵌套超过 32 层：序号 0"),
+        ("RangeError", "Invalid string length", 宿主中止, "交换文字超过宿主上限 16 MiB"),
+    ],
+)
+async def test_a_body_without_a_text_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, words: str, error: type[BaseException], told: str
+) -> None:
     monkeypatch.setattr(platform, "has_many_elements", lambda _: False)
-    monkeypatch.setattr(platform, "stringify", lambda _: None)
-    with pytest.raises(豫言异常, match=r"^队列消息正文不是 JSON 值：序号 0$"):
-        await in_queue_event(BadBatch(None), yungong.read_batch)
-
-
-async def test_a_body_that_ends_the_engine_s_stack_nests_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
-
-    def stringify(_: Any) -> str:
-        error = platform.PlatformError("Maximum call stack size exceeded")
-        error.name = "RangeError"
-        raise error
-
-    monkeypatch.setattr(platform, "has_many_elements", lambda _: False)
-    monkeypatch.setattr(platform, "stringify", stringify)
-    with pytest.raises(宿主中止, match=r"^队列消息正文嵌套超过 32 层：序号 0$"):
+    monkeypatch.setattr(platform, "stringify", refusing(name, words))
+    with pytest.raises(error, match=f"^{told}$"):
         await in_queue_event(BadBatch("x"), yungong.read_batch)
+
+
+async def test_an_empty_batch_has_no_messages() -> None:
+    assert await in_queue_event(BadBatch(), yungong.read_batch) == '{"queue":"q","messages":[]}'
 
 
 # wait_until

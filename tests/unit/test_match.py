@@ -1,5 +1,6 @@
 """The matchers accept what they should and reject everything near it; vectors are read strictly."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from verifier.cases import STEP_FORMS, Exchange, VectorError, check_step, load, 
 from verifier.client import Answer
 from verifier.forms import FormError, Scope, check, expand, json_text
 from verifier.match import compare
-from verifier.run import judge
+from verifier.run import Outcome, Seen, judge, shared_a_batch
 
 
 def scope(**variables: Any) -> Scope:
@@ -224,6 +225,32 @@ def test_an_abort_is_judged_by_status_and_reason(answer: Answer) -> None:
     aborted = exchange(expected=None, aborted={"$string": {"starts": "宿主中止"}})
     assert judge(aborted, Answer(502, {"aborted": "宿主中止: x"}), scope()).holds
     assert not judge(aborted, answer, scope()).holds
+
+
+def logged(*bodies: Any) -> Answer:
+    text = json.dumps([{"batch": {"messages": [{"body": body} for body in bodies]}, "results": []}])
+    return Answer(200, {"results": [{"value": [True, text]}]})
+
+
+@pytest.mark.parametrize(
+    ("answer", "shared"),
+    [
+        (logged({"log": "case.1.a"}), False),
+        (logged({"log": "case.1.a"}, {"log": "case.2.a"}), True),
+        (logged(None, {"log": "case.1.a"}), True),
+        (logged({"log": 1}), False),
+        (Answer(200, {"results": [{"value": [True, '[{"batch":{}}]']}]}), False),
+        (Answer(200, {"results": [{"value": [True]}]}), False),
+        (Answer(200, {"results": [None]}), False),
+        (Answer(200, {"results": None}), False),
+        (Answer(502, {"aborted": "x"}), False),
+        (Answer(500, "text"), False),
+    ],
+)
+def test_only_a_foreign_message_in_a_log_makes_a_batch_a_shared_one(answer: Answer, shared: bool) -> None:
+    (case, *_) = load()
+    outcome = Outcome(case, "differs", "", seen=[Seen(exchange(), answer, "case.1", {})])
+    assert shared_a_batch(outcome) is shared
 
 
 def test_the_vectors_are_well_formed_and_every_case_judges_something() -> None:

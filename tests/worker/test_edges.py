@@ -1,5 +1,6 @@
 """Edges on a real workerd, each found by breaking a line and seeing no test fail."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -75,7 +76,7 @@ def test_minus_zero_is_stored_as_javascript_would(serve: Serve) -> None:
         class DurableStore(DurableObject, app=app):
             async def fetch(self, request):
                 await super().fetch(request)
-                equal = platform._deep_equal()
+                equal = platform.engine().deep_equal
                 return Response(json.dumps([
                     bool(equal(self._durable.storage.boxed(str(key)), js.JSON.parse(text)))
                     for key, text in enumerate(["[-0]", "[-0]", "[[-0]]", "[0]"])
@@ -110,3 +111,71 @@ def permitting() -> Iterator[LocalHost]:
     names = ["DURABLE_STORE", "EXECUTION_CONFIG", "MISSING", "__proto__"]
     with LocalHost(variables={"PERMITS": {"QUEUE": names}}) as host:
         yield host
+
+
+def test_a_transaction_may_read_the_first_value_in_doubt(serve: Serve) -> None:
+    """Its handler starts inside a call of JavaScript's, where nothing can be waited for."""
+    answer = serve(
+        """
+        app = App()
+
+        @app.on("durable-fetch")
+        async def serve(request):
+            await store_put("k", '{"a":null}')
+            return Response(await run_transaction("1"))
+
+        @app.on("durable-transaction")
+        async def transact():
+            complete_transaction(json.dumps(await transaction_get("k")))
+
+        class DurableStore(DurableObject, app=app): ...
+        """
+    )
+    assert json.loads(answer) == [True, '{"a":null}']
+
+
+def test_what_cannot_pass_through_python_is_refused_by_name(serve: Serve) -> None:
+    """A typed array that Pyodide does not know, and a text longer than the engine's strings."""
+    answer = serve(
+        """
+        app = App()
+        calls = [
+            lambda: store_get("half"),
+            lambda: store_list('{"prefix":"half"}'),
+            lambda: run_transaction('"half"'),
+            lambda: store_list('{"prefix":"vast"}'),
+        ]
+        told = []
+
+        @app.on("durable-fetch")
+        async def serve(request):
+            for call in calls:
+                try:
+                    await call()
+                except YuyanError as error:
+                    told.append(str(error))
+            await store_get("vast")
+
+        @app.on("durable-transaction")
+        async def transact():
+            await transaction_get(json.loads(transaction_argument()))
+
+        class DurableStore(DurableObject, app=app):
+            async def fetch(self, request):
+                kv = self.ctx._ctx.storage.kv
+                half = js.Array.of(1).map(js.Float16Array.of.bind(js.Float16Array))
+                js.Reflect.apply(kv.put, kv, js.Array.of("half").concat(half))
+                kv.put("vast", js.Array.new(600).fill(js.JSON.parse(json.dumps(["x" * 1_000_000]))))
+                try:
+                    return await super().fetch(request)
+                except HostAbort as error:
+                    return Response(json.dumps([*told, str(error)]))
+        """
+    )
+    assert json.loads(answer) == [
+        '键 "half" 的值不是 JSON 值',
+        '键 "half" 的值不是 JSON 值',
+        '持久事务失败：键 "half" 的值不是 JSON 值',
+        "列举结果超过 8 MiB，应按 limit 加 startAfter 分页",
+        "交换文字超过宿主上限 16 MiB",
+    ]

@@ -123,7 +123,6 @@ class DurableStore(DurableObject, app=app): ...
 
 OF_OBJECTS = {"in an object", "deep among many", "beside texts that say null"}
 READABLE = {
-    "error without a stack",
     "boxed number",
     "boxed string",
     "boxed boolean",

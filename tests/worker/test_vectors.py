@@ -46,6 +46,10 @@ def test_a_case_whose_batch_held_a_foreign_message_is_run_again(worker: LocalHos
         async with Client(worker.url, worker.token) as client:
             return await Runner(client, patience=0.2).run_case(case)
 
-    run(worker, fresh(), call("send_message", "PAGE_QUEUE", "null", 0))
-    outcome = asyncio.run(attempt())
-    assert outcome.verdict == "holds", outcome.detail
+    for _ in range(5):  # the platform may deliver the two apart
+        run(worker, fresh(), call("send_message", "PAGE_QUEUE", "null", 0))
+        outcome = asyncio.run(attempt())
+        assert outcome.verdict == "holds", outcome.detail
+        if "run again" in outcome.detail:  # what was seen first is told
+            return
+    pytest.fail("no foreign message joined the case's batch")
