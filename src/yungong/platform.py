@@ -126,7 +126,6 @@ class _Engine:
         self.set_timeout = js.setTimeout
         self.clear_timeout = js.clearTimeout
         self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
-
         try:
             self.deep_equal = import_from_javascript("node:util").isDeepStrictEqual
         except ImportError:  # nodejs_compat is off: `count_nulls` judges alone
