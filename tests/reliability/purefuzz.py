@@ -33,9 +33,10 @@ def run(effort: Effort) -> Report:
 def run_guided(effort: Effort) -> Report:
     """Have atheris look for disagreements for as long as the effort says; a run is an execution."""
     report = Report("atheris", effort.seed)
-    python = _environment()
-    if python is None:
-        report.figures["atheris"] = "could not be installed"
+    try:
+        python = _environment()
+    except subprocess.CalledProcessError as error:
+        report.violations.append(f"atheris could not be installed:\n{error.stderr}")
         return report
     folder = build.WORKSPACE / "atheris" / "found"
     folder.mkdir(exist_ok=True)
@@ -61,17 +62,15 @@ def run_guided(effort: Effort) -> Report:
     return report
 
 
-def _environment() -> Path | None:
-    """Return the Python of an environment that has atheris, made at first use; None where that fails."""
+def _environment() -> Path:
+    """Return the Python of an environment that has atheris, made at first use."""
     folder = build.WORKSPACE / "atheris"
     python = folder / "bin" / "python"
     if not (folder / ".installed").exists():
         build.WORKSPACE.mkdir(exist_ok=True)
+        venv.create(folder, clear=True)
         uv = Path(sys.executable).with_name("uv")
-        try:
-            venv.create(folder, clear=True)
-            subprocess.run([uv, "pip", "install", "--quiet", "--python", python, ATHERIS], check=True)
-        except (OSError, subprocess.CalledProcessError):
-            return None
+        command = [uv, "pip", "install", "--quiet", "--system-certs", "--python", python, ATHERIS]
+        subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
         (folder / ".installed").touch()
     return python
