@@ -70,7 +70,7 @@ def _environment() -> Path:
         build.WORKSPACE.mkdir(exist_ok=True)
         venv.create(folder, clear=True)
         uv = Path(sys.executable).with_name("uv")
-        command = [uv, "pip", "install", "--quiet", "--system-certs", "--python", python, ATHERIS]
-        subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
+        command: list[str | Path] = [uv, "pip", "install", "--quiet", "--system-certs", "--python", python]
+        subprocess.run([*command, ATHERIS], check=True, stderr=subprocess.PIPE, text=True)
         (folder / ".installed").touch()
     return python
