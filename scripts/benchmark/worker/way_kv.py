@@ -1,6 +1,6 @@
 """The synchronous calls alone, on the raw JavaScript objects from Python: what is left without any check.
 
-What is below this cannot be had from Python; it shows which targets are out of reach.
+Of a short value nothing faster can be had from Python: this shows which targets are out of reach.
 """
 
 from __future__ import annotations
