@@ -19,6 +19,9 @@ JsValue: TypeAlias = JsonValue | None
 
 # Globals
 
+JsString: TypeAlias = JsProxy
+"""A String object, whose text stays in JavaScript."""
+
 class _JSON(JsProxy):
     def parse(self, text: str, /) -> JsonValue: ...
     @overload
@@ -63,6 +66,7 @@ class TextDecoding(JsProxy):
     def decode(self, piece: JsProxy | None = None, options: JsonValue | None = None, /) -> str: ...
 
 JSON: _JSON
+String: _StringConstructor
 Array: _ArrayConstructor
 Object: _ObjectConstructor
 Promise: _PromiseConstructor
@@ -80,7 +84,10 @@ Set: JsProxy
 TextEncoder: JsProxy
 Uint8Array: JsProxy
 
-def String(value: JsValue | BaseException, /) -> str: ...
+class _StringConstructor(JsProxy):
+    def __call__(self, value: JsValue | BaseException, /) -> str: ...
+    def new(self, value: JsProxy, /) -> JsString: ...
+
 def setTimeout(callback: JsDoubleProxy, delay_ms: float, /) -> JsValue: ...
 def clearTimeout(handle: JsValue, /) -> None: ...
 

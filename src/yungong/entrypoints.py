@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import alarm, platform
+from . import platform
 from .durable import Durable
 from .events import Event
 from .execution import Execution, read_execution
@@ -29,7 +29,6 @@ class Worker(platform.WorkerBase):
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, env)
-        platform.engine()
         self._environment = _environment(env)
         self._execution = _execution(self._environment)
 
@@ -57,7 +56,6 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, env)
-        platform.engine()
         self._environment = _environment(env)
         self._execution = _execution(self._environment)
         try:
@@ -76,6 +74,8 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
 
     async def alarm(self, info: Any = None) -> None:
         """Enter the application for a `durable-alarm` event; the runtime passes what it knows of it."""
+        from . import alarm  # with the first alarm that fires: most Workers set none
+
         retries = await alarm.begin_firing(self._durable, *platform.alarm_info(info))
         if retries is None:
             return

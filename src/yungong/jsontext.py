@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import platform
 
 if TYPE_CHECKING:
-    from js import JsonValue, JsValue
+    from js import JsArray, JsonValue, JsValue
 
 RESERVED_NAMES = frozenset({"$句柄", "$未定义", "$大整数", "$数字"})
 
@@ -39,8 +39,9 @@ _ROUNDED_DIGITS = b"0" * 16
 _SOON_COPIED = 512
 # A shorter text is scanned as fast whole.
 _LONG_BYTES = 2048
-# Up to here the engine compares a value with its text faster than its nulls are counted.
-_SOON_COMPARED = 4096
+# Up to here a value is copied to Python and its nulls counted there faster than JavaScript counts them.
+_SOON_COPIED_BACK = 1536
+_PRIMITIVES = frozenset({str, int, float, bool})
 
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"[]{}')
@@ -204,34 +205,35 @@ def outgoing(value: JsValue, levels: int) -> str:
     Raises:
         Unreadable: the value is no JSON value, or it nests deeper than `levels`.
     """
-    if platform.has_many_elements(value):
-        return outgoing_utf8(value, levels).decode()
     try:
-        text = platform.stringify(value)
+        text = platform.short_text(value)
     except platform.PlatformError as error:
         raise _without_text(error) from error
     if text is None:
+        if platform.is_array(value):
+            return outgoing_utf8(value, levels).decode()
         raise Unreadable
     if text.count("[") + text.count("{") > levels and nests_deeper(text.encode(), levels):
         raise Unreadable(too_deep=True)
     if (
         _is_doubtful(text)
-        and not (len(text) <= _SOON_COMPARED and platform.deeply_equals_its_text(value, text))
+        and not _copy_has_only_its_nulls(value, text)
         and not _has_only_its_nulls(value, text.encode())
     ):
         raise Unreadable
     return text
 
 
-def outgoing_utf8(value: JsValue, levels: int) -> bytes:
-    """Return the same in UTF-8: faster for a long text, slower for a short one. The value is an array."""
+def outgoing_utf8(value: JsArray[Any], levels: int) -> bytes:
+    """Return the same in UTF-8: faster for a long text, slower for a short one."""
     try:
-        data, is_doubtful = platform.stringify_utf8(value, DOUBT)
+        text = platform.text_of(value)
     except platform.PlatformError as error:
         raise _without_text(error) from error
+    data = platform.utf8(text)
     if nests_deeper(data, levels):
         raise Unreadable(too_deep=True)
-    if is_doubtful and not _has_only_its_nulls(value, data):
+    if platform.matches(text, DOUBT) and not _has_only_its_nulls(value, data):
         raise Unreadable
     return data
 
@@ -250,6 +252,35 @@ def _is_doubtful(text: str) -> bool:
         or '"stack":' in text
         or ("Z" in text and 'Z"' in text and _HAS_TIME_END.search(text) is not None)
     )
+
+
+def _copy_has_only_its_nulls(value: JsValue, text: str) -> bool:
+    """Return whether `value` is surely a JSON value, by a walk of its copy in Python's types.
+
+    A False is no verdict. Only a short text is looked at, and none that a Map or binary may have.
+    """
+    if len(text) > _SOON_COPIED_BACK or "{}" in text or '{"0":' in text:
+        return False
+    try:
+        copy = platform.to_python(value)
+    except platform.PlatformError:
+        return False
+    return _count_nulls(copy) == text.count("null")
+
+
+def _count_nulls(copy: Any) -> float:
+    """Return how many nulls a copy in Python's types holds: none and less where it holds what is foreign."""
+    if type(copy) is dict:
+        copy = copy.values()
+    elif type(copy) is not list:
+        return -math.inf
+    nulls: float = 0
+    for member in copy:
+        if member is platform.NULL:
+            nulls += 1
+        elif type(member) not in _PRIMITIVES:
+            nulls += _count_nulls(member)
+    return nulls
 
 
 def _has_only_its_nulls(value: JsValue, data: bytes) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         JsArray,
         JsonValue,
         JsPromise,
+        JsString,
         JsValue,
         MessageBatch,
         Queue,
@@ -52,12 +53,24 @@ else:
 
 T = TypeVar("T")
 
+NULL = jsnull
+"""JavaScript's null, which is not the None that undefined is."""
+
 # The latest time that the platform's setAlarm takes: the end of its signed 64-bit nanoseconds, year 2262.
 MAX_ALARM_MS = 9_223_372_036_854
 MAX_LIST_LIMIT = 2**31 - 1
 
+# What Object.prototype.toString says of the values that JSON knows.
+_JSON_TAGS = frozenset(
+    f"[object {kind}]" for kind in ("Array", "Boolean", "Null", "Number", "Object", "String", "Undefined")
+)
+
 # So many elements make a text for which a few more calls of JavaScript are soon paid back.
 _MANY_ELEMENTS = 64
+
+# Texts up to here go over to JavaScript through buffers that are kept, one for each step of length.
+_BUFFERED_BYTES = 4096
+_BUFFER_STEP = 512
 
 
 class _Engine:
@@ -68,42 +81,47 @@ class _Engine:
         "array_of",
         "array_type",
         "clear_timeout",
-        "concat",
         "decoding_of",
-        "deep_equal",
         "encode",
         "entries",
+        "filter",
         "flat",
         "flat_map",
         "group",
         "is_array",
+        "is_extensible",
+        "is_null",
         "keys",
         "map",
         "parse",
         "regexp",
+        "set",
         "set_timeout",
         "shift",
         "some",
+        "string_object",
         "stringify",
+        "stringifying_of",
         "tag",
         "text",
         "time_of",
+        "uint8_array",
         "values",
         "with_resolvers",
     )
 
     def __init__(self) -> None:
         import js
-        from workers import import_from_javascript
 
         self.parse = js.JSON.parse
         self.stringify = js.JSON.stringify
         self.array_from = js.Array.from_
         self.array_of = js.Array.of
         self.array_type = type(js.Array.of())
+        self.string_object = js.String.new
         # As functions of the object that they are called on, these can be called back by one another.
         unbound, array = js.Function.prototype.call, js.Array.prototype
-        self.concat = unbound.bind(array.concat)
+        self.filter = unbound.bind(array.filter)
         self.flat = unbound.bind(array.flat)
         self.flat_map = unbound.bind(array.flatMap)
         self.map = unbound.bind(array.map)
@@ -112,12 +130,18 @@ class _Engine:
         self.tag = unbound.bind(js.Object.prototype.toString)
         self.group = js.Object.groupBy
         self.regexp = js.RegExp.new
+        self.set = js.Set.new
+        self.uint8_array = js.Uint8Array.new
         encoder = js.TextEncoder.new()
         self.encode = encoder.encode.bind(encoder)
         # A BOM must reach JSON.parse, which refuses it.
         decoder = js.TextDecoder.new("utf-8", js.JSON.parse('{"ignoreBOM":true}'))
-        self.decoding_of = js.Function.prototype.bind.bind(decoder.decode, decoder)
+        bind = js.Function.prototype.bind
+        self.decoding_of = bind.bind(decoder.decode, decoder)
+        self.stringifying_of = bind.bind(js.JSON.stringify, js.JSON)
         self.is_array = js.Array.isArray
+        self.is_extensible = js.Object.isExtensible
+        self.is_null = getattr(js.Object, "is").bind(None, NULL)
         self.entries = js.Object.entries
         self.keys = js.Object.keys
         self.values = js.Object.values
@@ -126,15 +150,11 @@ class _Engine:
         self.set_timeout = js.setTimeout
         self.clear_timeout = js.clearTimeout
         self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
-        try:
-            self.deep_equal = import_from_javascript("node:util").isDeepStrictEqual
-        except ImportError:  # nodejs_compat is off: `count_nulls` judges alone
-            self.deep_equal = None
 
 
 @cache
 def engine() -> _Engine:
-    """Return the JavaScript functions; the first call must stand where run_sync works."""
+    """Return the JavaScript functions."""
     return _Engine()
 
 
@@ -204,9 +224,25 @@ def parse(text: str) -> JsonValue:
 def parse_utf8(data: bytes) -> JsonValue:
     """Return JSON.parse of a text given in UTF-8, which goes over to JavaScript much faster than a string."""
     js = engine()
-    view: Any = to_js(data)
-    view.toString = js.decoding_of(view)  # JSON.parse takes an object as its string
+    size = len(data)
+    if size <= _BUFFERED_BYTES:
+        size += -size % _BUFFER_STEP
+        view = _buffer(size)
+        view.assign(data.ljust(size))  # spaces after a JSON text change nothing
+    else:
+        view = _decoded(to_js(data))
     return js.parse(view)
+
+
+@cache
+def _buffer(size: int) -> Any:
+    return _decoded(engine().uint8_array(size))
+
+
+def _decoded(view: Any) -> Any:
+    """Return `view`, of bytes, with the text they spell as its string: JSON.parse takes an object so."""
+    view.toString = engine().decoding_of(view)
+    return view
 
 
 @overload
@@ -230,9 +266,33 @@ def member_names(value: JsValue) -> list[str] | None:
     return list(engine().keys(value))
 
 
-def has_many_elements(value: JsValue) -> bool:
-    """Return whether `value` is an array whose text is probably long."""
-    return type(value) is engine().array_type and len(value) >= _MANY_ELEMENTS
+def short_text(value: JsValue) -> str | None:
+    """Return JSON.stringify(value); None for undefined, and for an array whose text is probably long."""
+    js = engine()
+    if type(value) is js.array_type and len(value) >= _MANY_ELEMENTS:
+        return None
+    return js.stringify(value)
+
+
+def text_of(array: JsArray[Any]) -> JsString:
+    """Return JSON.stringify(array) as a String object: the text stays in JavaScript."""
+    js = engine()
+    source: Any = js.array_of()
+    source.toString = js.stringifying_of(array)
+    text: JsString = js.string_object(source)
+    return text
+
+
+def utf8(text: JsString) -> bytes:
+    """Return a text of JavaScript's in UTF-8: a long one comes over much faster so."""
+    data: bytes = engine().encode(text).to_bytes()
+    return data
+
+
+def matches(text: JsString, pattern: str) -> bool:
+    """Return whether `pattern`, a regular expression of JavaScript's, matches in `text`."""
+    found: bool = _matcher(pattern)(text)
+    return found
 
 
 @cache
@@ -241,29 +301,13 @@ def _matcher(pattern: str) -> Any:
     return regexp.test.bind(regexp)
 
 
-def stringify_utf8(value: JsValue, pattern: str) -> tuple[bytes, bool]:
-    """Return JSON.stringify(value) in UTF-8, and whether `pattern`, a regular expression, matches in it.
+def to_python(value: JsValue) -> Any:
+    """Return a copy of `value` in Python's types; a Map becomes a dict too.
 
-    A long text comes over from JavaScript much faster in UTF-8, and is searched much faster there.
+    Raises:
+        PlatformError: an object has a member `constructor` that is null; Pyodide asks for its name.
     """
-    js = engine()
-    return _lines_utf8(js.array_of(value), pattern)
-
-
-def _lines_utf8(values: JsArray[Any], pattern: str) -> tuple[bytes, bool]:
-    js = engine()
-    texts = js.map(values, js.stringify)
-    texts.toString = texts.join.bind(texts, "\n")  # TextEncoder takes an object as its string
-    return js.encode(texts).to_bytes(), js.some(texts, _matcher(pattern))
-
-
-def deeply_equals_its_text(value: JsValue, text: str) -> bool:
-    """Return whether `value` is exactly what JSON.parse makes of `text`.
-
-    A False is no verdict: -0, an undefined member and a boxed primitive are unequal to their text.
-    """
-    js = engine()
-    return js.deep_equal is not None and js.deep_equal(value, js.parse(text))
+    return value.to_py() if isinstance(value, JsProxy) else value
 
 
 def count_nulls(value: JsValue) -> int | None:
@@ -276,20 +320,11 @@ def count_nulls(value: JsValue) -> int | None:
     nulls = 0
     level = js.array_of(value)
     while level.length:  # by whole levels, for the engine to do the work
-        inner = []
-        for kind, members in js.group(level, js.tag).object_entries():
-            match kind:
-                case "[object Null]":
-                    nulls += members.length
-                case "[object Array]":
-                    inner.append(js.flat(members))
-                case "[object Object]":
-                    inner.append(js.flat_map(members, js.values))
-                case "[object String]" | "[object Number]" | "[object Boolean]" | "[object Undefined]":
-                    pass
-                case _:
-                    return None
-        level = js.concat(js.array_of(), *inner)
+        tags = js.array_from(js.set(js.map(level, js.tag)))
+        if not _JSON_TAGS.issuperset(tags.join("\n").split("\n")):
+            return None
+        nulls += js.filter(level, js.is_null).length
+        level = js.flat_map(js.filter(level, js.is_extensible), js.values)  # an object is, a primitive is not
     return nulls
 
 
@@ -473,10 +508,13 @@ class Batch:
 
         One without a text leaves its line empty. None where one is a BigInt or cyclic.
         """
+        js = engine()
         try:
-            return _lines_utf8(self._column("body"), pattern)
+            texts = js.map(self._column("body"), js.stringify)
         except PlatformError:
             return None
+        texts.toString = texts.join.bind(texts, "\n")  # TextEncoder takes an object as its string
+        return js.encode(texts).to_bytes(), js.some(texts, _matcher(pattern))
 
     def boxed_body(self, index: int) -> JsArray[Any]:
         """Return the body of one message as the one element of an array."""

@@ -58,8 +58,7 @@ async def 读取持久仓键值(key: str) -> tuple[bool, str]:
     """
     require_text("键", key)
     event = _direct_event()
-    event.check_exchanged(key)
-    check_key(key)
+    check_key(event, key)
     if not event.durable.gate.open:
         await pass_gate(event)
     return get(event, key)
@@ -82,7 +81,7 @@ async def 写入持久仓键值(key: str, value: str) -> None:
     require_text("值", value)
     event = _direct_event()
     event.check_exchanged(key, value)
-    check_key(key)
+    check_key(event, key)
     parsed = parse_value(value)
     if not event.durable.gate.open:
         await pass_gate(event)
@@ -105,8 +104,7 @@ async def 删除持久仓键(key: str) -> bool:
     """
     require_text("键", key)
     event = _direct_event()
-    event.check_exchanged(key)
-    check_key(key)
+    check_key(event, key)
     if not event.durable.gate.open:
         await pass_gate(event)
     return delete(event, key)
@@ -175,13 +173,15 @@ store_list = 列举持久仓键值
 store_clear = 清空持久仓
 
 
-def check_key(key: str) -> None:
-    """Refuse a key that is not 1 to 2048 bytes of UTF-8."""
+def check_key(event: Event, key: str) -> None:
+    """Refuse a key that is not 1 to 2048 bytes of UTF-8, or that is longer than the host exchanges."""
     try:
         size = len(key.encode())
     except UnicodeEncodeError:
+        event.check_exchanged(key)
         raise 豫言异常("键含孤立的代理字符，没有 UTF-8 形式") from None
     if not 1 <= size <= MAX_KEY_BYTES:
+        event.check_exchanged(key)
         raise 豫言异常(f"键按 UTF-8 计须为 1 至 {MAX_KEY_BYTES} 字节，此键为 {size} 字节")
 
 
@@ -286,12 +286,13 @@ def listing(event: DurableEvent, options: dict[str, Any]) -> str:
     """List for `event`, in one atomic operation: no await may stand in here."""
     storage = event.durable.storage
     rest = dict(options)
-    limit = min(rest.get("limit", platform.MAX_LIST_LIMIT), platform.MAX_LIST_LIMIT)
+    limit = min(rest.pop("limit", platform.MAX_LIST_LIMIT), platform.MAX_LIST_LIMIT)
     listed = bytearray(b"[")
     try:
         step = limit if storage.size() <= _SMALL_DATABASE_BYTES else min(limit, _FIRST_STEP)
         while True:
-            rest["limit"] = step
+            if step < platform.MAX_LIST_LIMIT:
+                rest["limit"] = step
             entries = storage.list(json.dumps(rest))
             found: int = entries.length
             if found:

@@ -146,8 +146,7 @@ async def 读取持久事务键值(key: str) -> tuple[bool, str]:
     """
     store.require_text("键", key)
     event = _transaction_event()
-    event.check_exchanged(key)
-    store.check_key(key)
+    store.check_key(event, key)
     return store.get(_usable(event), key)
 
 
@@ -161,7 +160,7 @@ async def 写入持久事务键值(key: str, value: str) -> None:
     store.require_text("值", value)
     event = _transaction_event()
     event.check_exchanged(key, value)
-    store.check_key(key)
+    store.check_key(event, key)
     parsed = store.parse_value(value)
     store.put(_usable(event), key, parsed)
 
@@ -174,8 +173,7 @@ async def 删除持久事务键(key: str) -> None:
     """
     store.require_text("键", key)
     event = _transaction_event()
-    event.check_exchanged(key)
-    store.check_key(key)
+    store.check_key(event, key)
     store.delete(_usable(event), key)
 
 

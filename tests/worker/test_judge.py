@@ -72,6 +72,7 @@ KINDS = {
     "like a date": lambda: "1970-01-01T00:00:00.000Z",
     "like null": lambda: "null",
     "undefined member": lambda: object_of(a=1, b=None),
+    "constructor": lambda: js.JSON.parse('{"constructor":null}'),
     "text": lambda: "x",
     "number": lambda: 1.5,
     "long": lambda: "中" * 5000,
@@ -136,6 +137,7 @@ READABLE = {
     "like a date",
     "like null",
     "undefined member",
+    "constructor",
     "text",
     "number",
     "long",
@@ -144,7 +146,7 @@ READABLE = {
 
 def test_the_quick_tests_decide_as_the_full_walk_does(serve: Serve) -> None:
     rows = json.loads(serve(JUDGE))
-    assert len(rows) == 41 * 9
+    assert len(rows) == 42 * 9
     assert [row for row in rows if len(set(row[2:])) > 1] == []
     # An undefined member counts as absent, wherever else undefined is refused.
     expected = [
