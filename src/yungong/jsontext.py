@@ -224,8 +224,14 @@ def outgoing(value: JsValue, levels: int) -> str:
     return text
 
 
-def outgoing_utf8(value: JsArray[Any], levels: int) -> bytes:
-    """Return the same in UTF-8: faster for a long text, slower for a short one."""
+def outgoing_utf8(value: JsArray[Any], levels: int, *, doubtful: bool = False) -> bytes:
+    """Return the same in UTF-8: faster for a long text, slower for a short one.
+
+    Args:
+        value: any array.
+        levels: how deep it may nest.
+        doubtful: whether the value is walked even where its text gives no doubt.
+    """
     try:
         text = platform.text_of(value)
     except platform.PlatformError as error:
@@ -233,7 +239,7 @@ def outgoing_utf8(value: JsArray[Any], levels: int) -> bytes:
     data = platform.utf8(text)
     if nests_deeper(data, levels):
         raise Unreadable(too_deep=True)
-    if platform.matches(text, DOUBT) and not _has_only_its_nulls(value, data):
+    if (doubtful or platform.matches(text, DOUBT)) and not _has_only_its_nulls(value, data):
         raise Unreadable
     return data
 

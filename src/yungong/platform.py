@@ -8,6 +8,7 @@ global makes that snapshot fail.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from asyncio import Future
@@ -60,9 +61,9 @@ NULL = jsnull
 MAX_ALARM_MS = 9_223_372_036_854
 MAX_LIST_LIMIT = 2**31 - 1
 
-# What Object.prototype.toString says of the values that JSON knows.
+# What Object.prototype.toString says of all that a JSON value holds but arrays, and of undefined.
 _JSON_TAGS = frozenset(
-    f"[object {kind}]" for kind in ("Array", "Boolean", "Null", "Number", "Object", "String", "Undefined")
+    f"[object {kind}]" for kind in ("Boolean", "Null", "Number", "Object", "String", "Undefined")
 )
 
 # So many elements make a text for which a few more calls of JavaScript are soon paid back.
@@ -318,13 +319,14 @@ def count_nulls(value: JsValue) -> int | None:
     """
     js = engine()
     nulls = 0
-    level = js.array_of(value)
-    while level.length:  # by whole levels, for the engine to do the work
+    level = js.flat(js.array_of(value), math.inf)
+    while level.length:  # by whole levels, for the engine to do the work; an array's members are its elements
         tags = js.array_from(js.set(js.map(level, js.tag)))
         if not _JSON_TAGS.issuperset(tags.join("\n").split("\n")):
             return None
         nulls += js.filter(level, js.is_null).length
-        level = js.flat_map(js.filter(level, js.is_extensible), js.values)  # an object is, a primitive is not
+        objects = js.filter(level, js.is_extensible)  # no primitive is
+        level = js.flat(js.flat_map(objects, js.values), math.inf)
     return nulls
 
 

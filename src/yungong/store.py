@@ -325,7 +325,7 @@ def _entries_utf8(event: Event, entries: JsArray[Any]) -> bytes:
             raise 豫言异常(_LISTING_TOO_LONG) from error
         for entry in entries:
             try:
-                jsontext.outgoing(entry, MAX_VALUE_LEVELS + 1)
+                jsontext.outgoing_utf8(entry, MAX_VALUE_LEVELS + 1, doubtful=True)
             except jsontext.Unreadable as entry_error:
                 _refuse_unreadable(event, entry[0], entry_error)
         raise

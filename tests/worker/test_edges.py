@@ -207,3 +207,30 @@ def test_a_text_of_any_length_is_read_alone(serve: Serve) -> None:
         """
     )
     assert answer == "[]"
+
+
+def test_a_listing_names_the_value_that_only_a_full_walk_refuses(serve: Serve) -> None:
+    """An Error without its stack leaves no trace in its text; the null beside it gives the doubt."""
+    answer = serve(
+        """
+        from yungong import events
+
+        app = App()
+
+        @app.on("durable-fetch")
+        async def serve(request):
+            storage = events.open_event().durable.storage
+            error = js.Error.new("message")
+            js.Reflect.deleteProperty(error, "stack")
+            error.member = 1
+            storage.put("error", error)
+            await store_put("null", "null")
+            try:
+                return Response(await store_list("{}"))
+            except 豫言异常 as refusal:
+                return Response(str(refusal))
+
+        class DurableStore(DurableObject, app=app): ...
+        """
+    )
+    assert answer == '键 "error" 的值不是 JSON 值'

@@ -28,6 +28,17 @@ def error(cls, **members):
     return made
 
 
+def named(array, **members):
+    for name, value in members.items():
+        setattr(array, name, value)
+    return array
+
+
+def cyclic_aside():
+    array = js.JSON.parse("[{}]")
+    return named(array, me=array)
+
+
 def without_stack(made):
     js.Reflect.deleteProperty(made, "stack")
     return made
@@ -73,6 +84,7 @@ KINDS = {
     "like null": lambda: "null",
     "undefined member": lambda: object_of(a=1, b=None),
     "constructor": lambda: js.JSON.parse('{"constructor":null}'),
+    "array with a cycle among its names": cyclic_aside,
     "text": lambda: "x",
     "number": lambda: 1.5,
     "long": lambda: "中" * 5000,
@@ -83,6 +95,7 @@ PLACES = {
     "in an object": lambda it: object_of(a=it),
     "deep": lambda it: object_of(a=js.Array.of(js.JSON.parse("null"), object_of(b=js.Array.of(it, "{}")))),
     "beside a date's text": lambda it: js.Array.of("1970-01-01T00:00:00.000Z", it),
+    "beside a null that has a name": lambda it: named(js.Array.of(it), a=js.JSON.parse("null")),
     "in a long array": lambda it: js.Array.of("y" * 3000, it, -0.0),
     "among many": lambda it: js.Array.of(*["y"] * 100, it, js.JSON.parse("[null]")),
     "deep among many": lambda it: js.Array.of(*[js.JSON.parse("{}")] * 100, js.Array.of(object_of(a=it))),
@@ -138,6 +151,7 @@ READABLE = {
     "like null",
     "undefined member",
     "constructor",
+    "array with a cycle among its names",
     "text",
     "number",
     "long",
@@ -146,7 +160,7 @@ READABLE = {
 
 def test_the_quick_tests_decide_as_the_full_walk_does(serve: Serve) -> None:
     rows = json.loads(serve(JUDGE))
-    assert len(rows) == 42 * 9
+    assert len(rows) == 43 * 10
     assert [row for row in rows if len(set(row[2:])) > 1] == []
     # An undefined member counts as absent, wherever else undefined is refused.
     expected = [
