@@ -240,7 +240,8 @@ async def _target(event: DurableEvent) -> tuple[Durable, AlarmTarget]:
     if event.transaction is not None:
         event.transaction.check_usable()
         return event.durable, event.transaction.raw
-    await pass_gate(event)
+    if not event.durable.gate.open:
+        await pass_gate(event)
     return event.durable, event.durable.storage.alarms
 
 
