@@ -81,7 +81,8 @@ def shared_a_batch(outcome: Outcome) -> bool:
         results = [result for seen in outcome.seen for result in seen.answer.body["results"]]
         logs = [json.loads(one["value"][1]) for one in results if '"batch":' in str(one.get("value"))]
         bodies = [message["body"] for log in logs for entry in log for message in entry["batch"]["messages"]]
-        return not all(isinstance(body, dict) and body["log"].rpartition(".")[0] in own for body in bodies)
+        names = [str(body.get("log")) if isinstance(body, dict) else "" for body in bodies]
+        return not all(name.rpartition(".")[0] in own for name in names)
     return False
 
 
