@@ -41,8 +41,10 @@ async def 读取持久告警() -> tuple[bool, int]:
         宿主中止: the storage failed.
     """
     event = _durable_event()
-    durable, target = await _target(event)
-    record = durable.alarm_records.read()
+    if _must_wait(event):
+        await pass_gate(event)
+    target = _target(event)
+    record = event.durable.alarm_records.read()
     try:
         platform_ms = await platform.get_alarm(target)
     except platform.ERRORS as error:
@@ -73,8 +75,9 @@ async def 设置持久告警(time_ms: int) -> None:
     event = _durable_event()
     if not 0 <= time_ms <= MAX_TIME_MS:
         raise 豫言异常(f"持久告警时刻须在 0 至 {MAX_TIME_MS} 之间")
-    durable, target = await _target(event)
-    transaction = event.transaction
+    if _must_wait(event):
+        await pass_gate(event)
+    durable, transaction, target = event.durable, event.transaction, _target(event)
     try:
         if transaction is None:
             await _arm(durable, target, time_ms, lambda: not durable.gate.taken)
@@ -95,13 +98,18 @@ async def 删除持久告警() -> None:
         宿主中止: the storage failed.
     """
     event = _durable_event()
-    durable, target = await _target(event)
+    durable = event.durable
+    if _must_wait(event):
+        await pass_gate(event)
+    target = _target(event)
     try:
         if durable.alarm_fires:
             # The alarm that fires is cleared already, but deleting it would give up its retries too.
             if await platform.get_alarm(target) is None:
                 return
-            durable, target = await _target(event)
+            if _must_wait(event):
+                await pass_gate(event)
+            target = _target(event)
         if event.transaction is not None:
             event.transaction.changed_alarm = True
         deletion = target.deleteAlarm()
@@ -236,13 +244,15 @@ def _durable_event() -> DurableEvent:
     return cast("DurableEvent", event)
 
 
-async def _target(event: DurableEvent) -> tuple[Durable, AlarmTarget]:
-    if event.transaction is not None:
-        event.transaction.check_usable()
-        return event.durable, event.transaction.raw
-    if not event.durable.gate.open:
-        await pass_gate(event)
-    return event.durable, event.durable.storage.alarms
+def _must_wait(event: DurableEvent) -> bool:
+    return event.transaction is None and not event.durable.gate.open
+
+
+def _target(event: DurableEvent) -> AlarmTarget:
+    if event.transaction is None:
+        return event.durable.storage.alarms
+    event.transaction.check_usable()
+    return event.transaction.raw
 
 
 def _fault(event: Event, error: BaseException) -> BaseException:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 if sys.platform == "emscripten":
     import workers
     from pyodide.ffi import JsException, JsProxy, create_once_callable, create_proxy, jsnull, to_js
+    from pyodide.webloop import PyodideFuture
 
     PlatformError = JsException
     DurableObjectBase = workers.DurableObject
@@ -48,6 +49,9 @@ else:
     # Plain CPython has no platform: the names exist so that `import yungong` works there.
     class PlatformError(Exception):
         """What a call of the platform raises."""
+
+    class PyodideFuture(Future[Any]):
+        """What a call that returns a promise gives."""
 
     JsProxy = DurableObjectBase = WorkerBase = object
     jsnull = create_once_callable = create_proxy = to_js = None
@@ -172,21 +176,26 @@ class Rejected(Exception):
     """A promise of the platform was rejected with something that is no Error; the text says what."""
 
 
+class _PlatformFuture(PyodideFuture[Any]):
+    """What a call that returns a promise gives, whatever the promise's reason.
+
+    Pyodide calls set_exception with any reason. asyncio refuses one that is no exception, and the future
+    would never end: here it becomes one.
+    """
+
+    def set_exception(self, reason: Any) -> None:
+        if not isinstance(reason, BaseException):
+            reason = Rejected(engine().text(reason))
+        super().set_exception(reason)
+
+
 def settled(promise: Awaitable[T]) -> Awaitable[T]:
     """Return a promise of the platform as one that can be awaited whatever becomes of it.
 
-    A call that returns a promise arrives as a future on which Pyodide calls set_exception with whatever the
-    reason is. asyncio refuses any that is no exception, and the future would never end: here it becomes one.
-
     Awaiting it raises PlatformError where the reason is an Error, and Rejected where it is anything else.
     """
-    if isinstance(promise, Future):
-
-        def set_exception(reason: Any) -> None:
-            error = reason if isinstance(reason, BaseException) else Rejected(engine().text(reason))
-            Future.set_exception(promise, error)
-
-        promise.set_exception = set_exception  # type: ignore[method-assign]
+    if isinstance(promise, PyodideFuture):
+        promise.__class__ = _PlatformFuture
     return promise
 
 

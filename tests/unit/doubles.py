@@ -47,7 +47,7 @@ class HeldPromise:
     """platform.Promise, whose `js` is a future."""
 
     def __init__(self) -> None:
-        self.js = PlatformFuture()
+        self.js: asyncio.Future[None] = asyncio.Future()
 
     def resolve(self) -> None:
         if not self.js.done():
@@ -55,10 +55,6 @@ class HeldPromise:
 
     def reject(self, reason: BaseException) -> None:
         self.js.set_exception(reason)
-
-
-class PlatformFuture(asyncio.Future[Any]):
-    """What the platform's calls return: a future that takes attributes, as Pyodide's does."""
 
 
 class Reached(Exception):
@@ -98,14 +94,14 @@ class AlarmStorage(SqlStorage):
     def alarms(self) -> AlarmStorage:
         return self
 
-    def getAlarm(self) -> PlatformFuture:
+    def getAlarm(self) -> asyncio.Future[Any]:
         return _settled(self.alarm_ms)
 
-    def setAlarm(self, at_ms: int) -> PlatformFuture:
+    def setAlarm(self, at_ms: int) -> asyncio.Future[Any]:
         self.alarm_ms = at_ms
         return _settled(None)
 
-    def deleteAlarm(self) -> PlatformFuture:
+    def deleteAlarm(self) -> asyncio.Future[Any]:
         self.alarm_ms = None
         return _settled(None)
 
@@ -128,12 +124,12 @@ class TransactionStorage(AlarmStorage):
     def get(self, key: str) -> Any:
         return {**self.committed, **(self._open.written if self._open else {})}.get(key)
 
-    def delete_all(self) -> PlatformFuture:
+    def delete_all(self) -> asyncio.Future[Any]:
         self.committed.clear()
         return _settled(None)
 
-    def transaction(self, closure: Callable[[Any], Any]) -> PlatformFuture:
-        outcome = PlatformFuture()
+    def transaction(self, closure: Callable[[Any], Any]) -> asyncio.Future[Any]:
+        outcome: asyncio.Future[None] = asyncio.Future()
 
         async def run() -> None:
             assert self._open is None, "two transactions at once"
@@ -169,8 +165,8 @@ class RawTransaction:
         self.rolled_back = True
 
 
-def _settled(value: Any) -> PlatformFuture:
-    future = PlatformFuture()
+def _settled(value: Any) -> asyncio.Future[Any]:
+    future: asyncio.Future[Any] = asyncio.Future()
     future.set_result(value)
     return future
 

@@ -19,7 +19,7 @@ from yungong.entrypoints import Worker
 from yungong.errors import 宿主中止, 豫言异常
 
 from . import doubles
-from .doubles import PlatformFuture, as_platform, make_event
+from .doubles import as_platform, make_event
 from .test_alarm import LATER_MS, NOW_MS, Platform, fail, succeed
 from .test_alarm import host as alarm_host
 from .test_interfaces import ARGUMENTS, TABLE, _event, _parameters
@@ -246,7 +246,7 @@ class Turned(doubles.TransactionStorage):
 
         return asyncio.ensure_future(answer())
 
-    def deleteAlarm(self) -> PlatformFuture:
+    def deleteAlarm(self) -> asyncio.Future[Any]:
         self.deleted += 1
         return super().deleteAlarm()
 
@@ -318,13 +318,13 @@ async def test_the_alarm_is_armed_again_after_a_transaction_that_changed_it_fail
     """One that fell due meanwhile may never fire by itself."""
     storage: Any = host.storage
     raw: Any = doubles.RawTransaction
-    done = PlatformFuture()
+    done: asyncio.Future[Any] = asyncio.Future()
     done.set_result(None)
     monkeypatch.setattr(raw, "setAlarm", lambda *_: done, raising=False)
     monkeypatch.setattr(raw, "deleteAlarm", lambda *_: done, raising=False)
     armed: list[int] = []
 
-    def arm(at_ms: int) -> PlatformFuture:
+    def arm(at_ms: int) -> asyncio.Future[Any]:
         armed.append(at_ms)
         return done
 
@@ -357,12 +357,12 @@ async def test_clearing_keeps_the_exact_time_where_the_alarm_stays(
     """Under an older compatibility date deleteAll leaves the alarm; else nothing stays behind."""
     storage: Any = alarm_host.storage
 
-    def delete_all() -> PlatformFuture:
+    def delete_all() -> asyncio.Future[Any]:
         for table in storage.tables():
             storage.query(f"DROP TABLE {table}")
         if not stays:
             storage.alarm_ms = None
-        done = PlatformFuture()
+        done: asyncio.Future[Any] = asyncio.Future()
         done.set_result(None)
         return done
 

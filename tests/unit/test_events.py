@@ -14,7 +14,7 @@ from yungong import events
 from yungong.errors import 宿主中止, 豫言异常
 from yungong.events import MAX_EXCHANGED_BYTES
 
-from .doubles import LoopTimer, PlatformFuture, make_event
+from .doubles import LoopTimer, make_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,7 +230,7 @@ async def test_wait_until_needs_an_open_event() -> None:
 
 
 async def test_the_platform_is_kept_waiting_once_from_the_first_task_to_the_close() -> None:
-    kept: list[PlatformFuture] = []
+    kept: list[asyncio.Future[Any]] = []
     event = make_event(keep_alive=kept.append)
     assert not kept
     within(event, yungong.wait_until, asyncio.sleep(0))
