@@ -25,9 +25,9 @@ JsString: TypeAlias = JsProxy
 class _JSON(JsProxy):
     def parse(self, text: str, /) -> JsonValue: ...
     @overload
-    def stringify(self, value: JsonValue, replacer: JsArray[str] | None = None, /) -> str: ...
+    def stringify(self, value: JsonValue, /) -> str: ...
     @overload
-    def stringify(self, value: JsValue, replacer: JsArray[str] | None = None, /) -> str | None: ...
+    def stringify(self, value: JsValue, /) -> str | None: ...
 
 class _ArrayConstructor(JsProxy):
     # `map` is called with (item, index) and `this_argument` as its `this`.
@@ -194,13 +194,3 @@ class AlarmInfo(JsProxy):
 
     scheduledTime: Timestamp | float
     retryCount: int
-
-# Workers
-
-class ExecutionContext(JsProxy):
-    """What the platform gives a Worker's constructor."""
-
-    def waitUntil(self, promise: JsPromise[Any], /) -> None: ...
-
-class Env(JsProxy):
-    """The bindings and variables of a deployment, by name."""

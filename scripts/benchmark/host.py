@@ -65,7 +65,7 @@ class Client:
 
     def __init__(self, host: LocalHost) -> None:
         self.host = host
-        self._http = httpx.Client(base_url=host.url, timeout=_SECONDS)
+        self._http = httpx.Client(base_url=host.url, timeout=_SECONDS, trust_env=False)
 
     def get(self, path: str) -> Any:
         """What the Worker answers, read as JSON where it is."""

@@ -30,7 +30,6 @@ class Verdict:
     low: float
     high: float
     reached: bool
-    aimed: bool
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,6 @@ def row(case: Case, rounds: Rounds) -> Row:
                 each.low,
                 each.high,
                 meets(target, value, target.bound),
-                meets(target, value, target.bound if target.aim is None else target.aim),
             )
         )
     return Row(case, lanes, verdicts)

@@ -45,6 +45,8 @@ class Outcome:
     case: Case
     verdict: Verdict
     detail: str
+    held: bool = True
+    """Whether nothing that was observed differed, here, where the verdict may be the cloud's."""
     seconds: float = 0.0
     seen: list[Seen] = field(default_factory=list)
 
@@ -160,6 +162,7 @@ class Runner:
             if not judgement.holds:
                 break
         outcome.detail = "; ".join(judgement.problems + judgement.notes)
+        outcome.held = judgement.holds
         outcome.verdict = "holds" if judgement.holds else "differs"
         if case.cloud and not self.in_cloud:
             outcome.detail = f"locally it {outcome.verdict}" + (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from . import platform
 from .alarm_record import AlarmRecord
+from .arguments import require_int
 from .durable import NOT_DURABLE, pass_gate
 from .errors import 豫言异常
 from .events import current, peek
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from js import AlarmTarget
 
     from .durable import Durable
-    from .events import DurableEvent, Event
+    from .events import DurableEvent
 
 MAX_TIME_MS = 8_640_000_000_000_000
+ALARM_STORAGE = "持久告警存储故障"
 
 # The platform turns a past time into now: what is nearer than this may be past when it gets there.
 _NEAR_MS = 1000
@@ -48,7 +50,7 @@ async def 读取持久告警() -> tuple[bool, int]:
     try:
         platform_ms = await platform.get_alarm(target)
     except platform.ERRORS as error:
-        raise _fault(event, error) from error
+        event.fault(ALARM_STORAGE, error)
     if platform_ms is None:
         return False, 0
     if record is not None and record.exact_ms is not None and record.platform_ms == platform_ms:
@@ -70,8 +72,7 @@ async def 设置持久告警(time_ms: int) -> None:
             that the caller runs in was rolled back. The alarm is unchanged.
         宿主中止: the storage failed.
     """
-    if type(time_ms) is not int:
-        raise TypeError(f"持久告警时刻 must be an int, not {type(time_ms).__name__}")
+    require_int("持久告警时刻", time_ms)
     event = _durable_event()
     if not 0 <= time_ms <= MAX_TIME_MS:
         raise 豫言异常(f"持久告警时刻须在 0 至 {MAX_TIME_MS} 之间")
@@ -85,7 +86,7 @@ async def 设置持久告警(time_ms: int) -> None:
             transaction.changed_alarm = True
             await _arm(durable, target, time_ms, lambda: not (event.closed or transaction.rolled_back))
     except platform.ERRORS as error:
-        raise _fault(event, error) from error
+        event.fault(ALARM_STORAGE, error)
 
 
 async def 删除持久告警() -> None:
@@ -116,7 +117,7 @@ async def 删除持久告警() -> None:
         _keep_only_retries(durable)
         await platform.settled(deletion)
     except platform.ERRORS as error:
-        raise _fault(event, error) from error
+        event.fault(ALARM_STORAGE, error)
 
 
 def 读取告警重试次数() -> int:
@@ -253,7 +254,3 @@ def _target(event: DurableEvent) -> AlarmTarget:
         return event.durable.storage.alarms
     event.transaction.check_usable()
     return event.transaction.raw
-
-
-def _fault(event: Event, error: BaseException) -> BaseException:
-    return event.abort(f"持久告警存储故障：{platform.error_text(error)}", error)

@@ -29,22 +29,22 @@ class Gate:
     As a context manager it gives the object to one operation that must not be interleaved.
     """
 
-    __slots__ = ("_entering", "_passing", "_waiting")
+    __slots__ = ("_passing", "_taken", "_waiting")
 
     def __init__(self) -> None:
-        self._entering = False  # a transaction has the object
+        self._taken = False  # a transaction has the object
         self._passing = 0  # direct accesses that have been let through and have not run yet
         self._waiting: deque[tuple[asyncio.Future[None], bool]] = deque()
 
     @property
     def taken(self) -> bool:
         """Whether a transaction, or another operation of its kind, has the object."""
-        return self._entering
+        return self._taken
 
     @property
     def open(self) -> bool:
         """Whether a direct access may go on at once."""
-        return not self._entering and not self._waiting
+        return not self._taken and not self._waiting
 
     async def passage(self) -> None:
         """Wait until no transaction runs. What follows without an await happens before the next one."""
@@ -55,14 +55,14 @@ class Gate:
 
     async def enter(self) -> None:
         """Take the object for one transaction, once all that came before have gone."""
-        if self._entering or self._passing or self._waiting:
+        if self._taken or self._passing or self._waiting:
             await self._wait(exclusive=True)
         else:
-            self._entering = True
+            self._taken = True
 
     def leave(self) -> None:
         """Give the object back. It must not be called from inside the platform's transaction."""
-        self._entering = False
+        self._taken = False
         self._let_in()
 
     async def __aenter__(self) -> None:
@@ -81,14 +81,14 @@ class Gate:
                 with suppress(ValueError):
                     self._waiting.remove((turn, exclusive))
             elif exclusive:
-                self._entering = False
+                self._taken = False
             else:
                 self._passing -= 1
             self._let_in()
             raise
 
     def _let_in(self) -> None:
-        while self._waiting and not self._entering:
+        while self._waiting and not self._taken:
             turn, exclusive = self._waiting[0]
             if exclusive and self._passing:
                 return
@@ -96,7 +96,7 @@ class Gate:
             if turn.cancelled():
                 continue
             if exclusive:
-                self._entering = True
+                self._taken = True
             else:
                 self._passing += 1
             turn.set_result(None)
@@ -123,9 +123,8 @@ async def pass_gate(event: DurableEvent) -> None:
         豫言异常: the event was closed while the caller waited.
         宿主中止: the event was aborted while the caller waited.
     """
-    if not event.durable.gate.open:
-        await event.durable.gate.passage()
-        check_open(event)
+    await event.durable.gate.passage()
+    check_open(event)
 
 
 def check_open(event: Event) -> None:

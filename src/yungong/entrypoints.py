@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
 
 class Worker(platform.WorkerBase):
-    """A Worker whose `fetch` and `queue` events enter an application: `class Default(Worker, app=app)`."""
+    """A Worker whose `fetch` and `queue` events enter an application: `class Default(Worker, app=app)`.
+
+    Args:
+        app: the application; a class derived from one that has it may leave it out.
+
+    Raises:
+        TypeError: the class has no application.
+        ValueError: when the Worker starts: one of the two [vars], PERMITS and EXECUTION_CONFIG, is invalid.
+    """
 
     _app: App
 
@@ -44,8 +52,15 @@ class Worker(platform.WorkerBase):
 
 
 class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call]  # the SDK's __init_subclass__
-    """A Durable Object whose requests and alarms enter an application:
-    `class DurableStore(DurableObject, app=app)`.
+    """A Durable Object whose events enter an application: `class DurableStore(DurableObject, app=app)`.
+
+    Args:
+        app: the application; a class derived from one that has it may leave it out.
+
+    Raises:
+        TypeError: the class has no application.
+        ValueError: when an object is made: one of the two [vars], PERMITS and EXECUTION_CONFIG, is invalid.
+        RuntimeError: when an object is made: the class is on the older key-value backend, not on SQLite.
     """
 
     _app: App

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import platform
 from .errors import reason, 宿主中止, 豫言异常
 from .execution import MAX_LIMIT_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable
 
     from .app import App
     from .durable import Durable
@@ -85,12 +86,20 @@ class Event:
         self._tasks: set[asyncio.Future[Any]] | None = None
         self._sleepers: dict[asyncio.Future[None], platform.Timer] | None = None
 
-    def abort(self, reason: str, cause: BaseException | None = None) -> 宿主中止:
-        """End the event for `reason`, and return the error that every later call in it raises."""
+    def abort(self, why: str, cause: BaseException | None = None) -> 宿主中止:
+        """End the event, unless it has ended so before, and return the error that every later call raises."""
         if self.aborted is None:
-            self.aborted = 宿主中止(reason)
+            self.aborted = 宿主中止(why)
             self.aborted.__cause__ = cause
         return self.aborted
+
+    def fail(self, why: str, cause: BaseException) -> NoReturn:
+        """Abort the event, and raise the error: what it was aborted for first, its own cause kept."""
+        raise self.abort(why, cause)
+
+    def fault(self, what: str, error: BaseException) -> NoReturn:
+        """Abort the event for a failure of the platform, told as `what` and the platform's own words."""
+        self.fail(f"{what}：{platform.error_text(error)}", error)
 
     def check_exchanged(self, text: str, another: str = "") -> None:
         """Abort the event if a text is longer than the host exchanges."""
@@ -236,31 +245,38 @@ def wait_until(awaitable: Awaitable[Any]) -> None:
     the awaitable raises does not fail the event.
 
     Args:
-        awaitable: a coroutine, a task or a future; a coroutine is started as a task of the event.
+        awaitable: a coroutine, a task, a future or any other object that can be awaited; what is neither a
+            task nor a future is started as a task of the event.
 
     Raises:
+        TypeError: `awaitable` cannot be awaited.
         豫言异常: no event is open in the calling task.
         宿主中止: the event was aborted before.
     """
+    if not isawaitable(awaitable):
+        raise TypeError(f"awaitable must be awaitable, not {type(awaitable).__name__}")
     event = open_event()
-    if asyncio.iscoroutine(awaitable):
+    if not asyncio.isfuture(awaitable):
         awaitable = _without_exit(event, awaitable)
     event.hold(asyncio.ensure_future(awaitable))
 
 
-async def _without_exit(event: Event, coroutine: Coroutine[Any, Any, Any]) -> None:
+async def _without_exit(event: Event, awaitable: Awaitable[Any]) -> None:
     try:
-        await coroutine
+        await awaitable
     except (SystemExit, KeyboardInterrupt) as error:
         # Either would end the whole runtime if it escaped.
         event.abort(f"事件等待的任务要求退出：{reason(error)}", error)
 
 
 async def sleep(delay_ms: float) -> None:
-    """Wait for `delay_ms` milliseconds, at the longest until the current event closes.
+    """Wait, at the longest until the current event closes.
 
     Unlike asyncio.sleep it leaves no timer behind when it is cancelled: a pending timer keeps a Durable
     Object in memory, and billed.
+
+    Args:
+        delay_ms: milliseconds; what is longer than an event can be open, 900000, is taken as that.
 
     Raises:
         豫言异常: no event is open in the calling task.

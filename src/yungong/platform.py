@@ -195,6 +195,8 @@ def settled(promise: Awaitable[T]) -> Awaitable[T]:
     Awaiting it raises PlatformError where the reason is an Error, and Rejected where it is anything else.
     """
     if isinstance(promise, PyodideFuture):
+        # It adds no state: the layout is the same, and a future round this one would cost another turn of
+        # the event loop.
         promise.__class__ = _PlatformFuture
     return promise
 
@@ -433,9 +435,9 @@ class Promise:
         """Resolve the promise with undefined."""
         self._resolve()
 
-    def reject(self, reason: BaseException) -> None:
-        """Reject the promise."""
-        self._reject(str(reason))
+    def reject(self, error: BaseException) -> None:
+        """Reject the promise with the text of `error`: a Python object would need a proxy to be destroyed."""
+        self._reject(str(error))
 
 
 def alarm_info(info: AlarmInfo) -> tuple[int, int]:
@@ -487,10 +489,9 @@ class Environment:
 class Batch:
     """One batch of messages that the platform delivered."""
 
-    __slots__ = ("_columns", "messages", "queue", "raw")
+    __slots__ = ("_columns", "messages", "queue")
 
     def __init__(self, raw: MessageBatch) -> None:
-        self.raw = raw
         self.queue = raw.queue
         self.messages = raw.messages
         self._columns: Any = None

@@ -10,9 +10,9 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from . import jsontext, platform
+from .arguments import require_int, require_text
 from .errors import 豫言异常
 from .events import EXCHANGED_TOO_LONG, current, open_event
-from .store import require_text
 
 if TYPE_CHECKING:
     from js import JsonValue, Queue
@@ -27,6 +27,7 @@ MAX_SENT_LEVELS = 24
 MAX_READ_LEVELS = 32
 MAX_DELAY_SECONDS = 43_200
 
+_QUEUE = "队列故障"
 _DELAY = f"延迟秒数须在 0 至 {MAX_DELAY_SECONDS} 之间"
 _BODY_TOO_LONG = f"消息体超过 {MAX_BODY_BYTES} 字节"
 # 1e20 becomes 100000000000000000000: no number grows more.
@@ -51,7 +52,7 @@ async def 发送队列消息(binding: str, body: str, delay_seconds: int) -> Non
     """
     require_text("队列绑定名", binding)
     require_text("消息体", body)
-    _require_int("延迟秒数", delay_seconds)
+    require_int("延迟秒数", delay_seconds)
     event = open_event()
     event.check_exchanged(binding, body)
     if not binding:
@@ -129,13 +130,13 @@ def 确认队列消息(index: int) -> None:
         豫言异常: 当前事件不是队列事件; or 队列消息序号越界.
         宿主中止: the platform refused.
     """
-    _require_int("队列消息序号", index)
+    require_int("队列消息序号", index)
     event = _queue_event()
     _check_index(event, index)
     try:
         event.batch.ack(index)
     except platform.PlatformError as error:
-        raise _fault(event, error) from error
+        event.fault(_QUEUE, error)
 
 
 def 重试队列消息(index: int, delay_seconds: int) -> None:
@@ -150,8 +151,8 @@ def 重试队列消息(index: int, delay_seconds: int) -> None:
         豫言异常: 当前事件不是队列事件; 队列消息序号越界; or 延迟秒数须在 0 至 43200 之间.
         宿主中止: the platform refused.
     """
-    _require_int("队列消息序号", index)
-    _require_int("延迟秒数", delay_seconds)
+    require_int("队列消息序号", index)
+    require_int("延迟秒数", delay_seconds)
     event = _queue_event()
     _check_index(event, index)
     if not 0 <= delay_seconds <= MAX_DELAY_SECONDS:
@@ -160,7 +161,7 @@ def 重试队列消息(index: int, delay_seconds: int) -> None:
     try:
         event.batch.retry(index, options)
     except platform.PlatformError as error:
-        raise _fault(event, error) from error
+        event.fault(_QUEUE, error)
 
 
 send_message = 发送队列消息
@@ -197,9 +198,9 @@ def _body_text(event: QueueEvent, index: int) -> str:
         return jsontext.outgoing(batch.boxed_body(index), MAX_READ_LEVELS + 1)[1:-1]
     except jsontext.Unreadable as error:
         if error.too_deep:
-            raise event.abort(f"队列消息正文嵌套超过 {MAX_READ_LEVELS} 层：序号 {index}", error) from error
+            event.fail(f"队列消息正文嵌套超过 {MAX_READ_LEVELS} 层：序号 {index}", error)
         if error.too_long:
-            raise event.abort(EXCHANGED_TOO_LONG, error) from error
+            event.fail(EXCHANGED_TOO_LONG, error)
         raise 豫言异常(f"队列消息正文不是 JSON 值：序号 {index}") from error
 
 
@@ -309,12 +310,3 @@ def _queue_event() -> QueueEvent:
 def _check_index(event: QueueEvent, index: int) -> None:
     if not 0 <= index < len(event.batch.messages):
         raise 豫言异常("队列消息序号越界")
-
-
-def _fault(event: Event, error: BaseException) -> BaseException:
-    return event.abort(f"队列故障：{platform.error_text(error)}", error)
-
-
-def _require_int(name: str, value: object) -> None:
-    if type(value) is not int:
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}")

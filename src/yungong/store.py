@@ -14,6 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from . import jsontext, platform
+from .arguments import require_text
 from .durable import NOT_DURABLE, check_open, pass_gate
 from .errors import 豫言异常
 from .events import EXCHANGED_TOO_LONG, current
@@ -27,6 +28,7 @@ MAX_KEY_BYTES = 2048
 MAX_VALUE_BYTES = 2 * 1024 * 1024
 MAX_VALUE_LEVELS = 32
 MAX_LISTING_BYTES = 8 * 1024 * 1024
+STORAGE = "持久仓存储故障"
 
 # A database up to this size is listed in one go, a larger one in steps that grow with what they find:
 # one value may take 2 MiB as text and several times that in memory.
@@ -53,8 +55,8 @@ async def 读取持久仓键值(key: str) -> tuple[bool, str]:
         TypeError: `key` is not a str.
         豫言异常: the event may not read the store directly, the key is out of range, or what is stored
             there is no JSON value.
-        宿主中止: the value nests deeper than 32 levels, its text is longer than 16 MiB, or the storage
-            failed.
+        宿主中止: the key or the value's text is longer than 16 MiB, the value nests deeper than 32 levels, or
+            the storage failed.
     """
     require_text("键", key)
     event = _direct_event()
@@ -125,7 +127,8 @@ async def 列举持久仓键值(options: str) -> str:
         TypeError: `options` is not a str.
         豫言异常: the event may not read the store directly, the options are invalid, the text of the
             result exceeds 8 MiB, or a value is no JSON value.
-        宿主中止: a value nests deeper than 32 levels, or the storage failed.
+        宿主中止: the options are longer than 16 MiB, a value nests deeper than 32 levels, or the storage
+            failed.
     """
     require_text("列举选项", options)
     event = _direct_event()
@@ -163,7 +166,7 @@ async def 清空持久仓() -> None:
             if record is not None and await platform.get_alarm(durable.storage.alarms) is None:
                 records.write(None)
         except platform.ERRORS as error:
-            raise _fault(event, error) from error
+            event.fault(STORAGE, error)
 
 
 store_get = 读取持久仓键值
@@ -223,8 +226,10 @@ def parse_options(text: str) -> dict[str, Any]:
                 raise 豫言异常(f"列举选项 {name} 须为字符串")
             if not value:
                 continue
-            if not _is_unicode(value):
-                raise 豫言异常(f"列举选项 {name} 含孤立的代理字符，没有 UTF-8 形式")
+            try:
+                jsontext.encode(value)
+            except jsontext.NotJsonText as error:
+                raise 豫言异常(f"列举选项 {name} 含孤立的代理字符，没有 UTF-8 形式") from error
             options[name] = value
         elif name == "limit":
             if not isinstance(value, float) or not value.is_integer() or value < 1:
@@ -259,7 +264,7 @@ def get(event: DurableEvent, key: str) -> tuple[bool, str]:
         else:
             text = jsontext.outgoing(value, MAX_VALUE_LEVELS)
     except platform.PlatformError as error:
-        raise _fault(event, error) from error
+        event.fault(STORAGE, error)
     except jsontext.Unreadable as error:
         _refuse_unreadable(event, key, error)
     event.check_exchanged(text)
@@ -271,7 +276,7 @@ def put(event: DurableEvent, key: str, value: JsValue) -> None:
     try:
         event.durable.storage.put(key, value)
     except platform.PlatformError as error:
-        raise _fault(event, error) from error
+        event.fault(STORAGE, error)
 
 
 def delete(event: DurableEvent, key: str) -> bool:
@@ -279,7 +284,7 @@ def delete(event: DurableEvent, key: str) -> bool:
     try:
         return event.durable.storage.delete(key)
     except platform.PlatformError as error:
-        raise _fault(event, error) from error
+        event.fault(STORAGE, error)
 
 
 def listing(event: DurableEvent, options: dict[str, Any]) -> str:
@@ -313,7 +318,7 @@ def listing(event: DurableEvent, options: dict[str, Any]) -> str:
                 rest["startAfter"] = last_key
             step = min(limit, step * 4, max(1, _STEP_BYTES * found // len(part)))
     except platform.PlatformError as error:
-        raise _fault(event, error) from error
+        event.fault(STORAGE, error)
 
 
 def _entries_utf8(event: Event, entries: JsArray[Any]) -> bytes:
@@ -334,9 +339,9 @@ def _entries_utf8(event: Event, entries: JsArray[Any]) -> bytes:
 def _refuse_unreadable(event: Event, key: str, error: jsontext.Unreadable) -> NoReturn:
     name = json.dumps(key, ensure_ascii=False)
     if error.too_deep:
-        raise event.abort(f"键 {name} 的值嵌套超过 {MAX_VALUE_LEVELS} 层", error) from error
+        event.fail(f"键 {name} 的值嵌套超过 {MAX_VALUE_LEVELS} 层", error)
     if error.too_long:
-        raise event.abort(EXCHANGED_TOO_LONG, error) from error
+        event.fail(EXCHANGED_TOO_LONG, error)
     raise 豫言异常(f"键 {name} 的值不是 JSON 值") from error
 
 
@@ -347,21 +352,3 @@ def _direct_event() -> DurableEvent:
     if event.transaction is not None:
         raise 豫言异常("事务处理入口内不能直接访问持久仓")
     return cast("DurableEvent", event)
-
-
-def _fault(event: Event, error: BaseException) -> BaseException:
-    return event.abort(f"持久仓存储故障：{platform.error_text(error)}", error)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def require_text(name: str, value: object) -> None:
-    """Raise TypeError where an argument that must be text is none."""
-    if type(value) is not str:
-        raise TypeError(f"{name} must be a str, not {type(value).__name__}")

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from . import alarm, jsontext, platform, store
+from .arguments import require_text
 from .durable import NOT_DURABLE, check_open
 from .errors import 豫言异常
 from .events import Event, current
@@ -77,7 +78,7 @@ async def 执行持久事务(argument: str) -> str:
             of time, or the platform refused the commit: then nothing it wrote stays.
         宿主中止: `argument` is longer than 16 MiB, or the caller's event ran out of time.
     """
-    store.require_text("事务参数", argument)
+    require_text("事务参数", argument)
     event = current()
     if event is None or event.durable is None:
         raise 豫言异常(NOT_DURABLE)
@@ -111,7 +112,7 @@ def 完成持久事务(result: str) -> None:
             text: then a valid one may follow.
         宿主中止: `result` is longer than 16 MiB.
     """
-    store.require_text("事务结果", result)
+    require_text("事务结果", result)
     event = _transaction_event()
     event.check_exchanged(result)
     if event.transaction.result is not None:
@@ -135,16 +136,27 @@ def 回滚持久事务() -> None:
     try:
         event.transaction.roll_back()
     except platform.PlatformError as error:
-        raise event.abort(f"持久仓存储故障：{platform.error_text(error)}", error) from error
+        event.fault(store.STORAGE, error)
 
 
 async def 读取持久事务键值(key: str) -> tuple[bool, str]:
     """Read one key in the current transaction, its own uncommitted writes included (持久事务, 事务).
 
-    Arguments, result and errors are those of 读取持久仓键值; 豫言异常 also when the event is no transaction
-    or the transaction was rolled back.
+    Args:
+        key: 1 to 2048 bytes of UTF-8.
+
+    Returns:
+        Whether the key exists, and its value as JSON text: (False, "") for a missing key, (True, "null")
+        for a stored null.
+
+    Raises:
+        TypeError: `key` is not a str.
+        豫言异常: the event is no transaction, the key is out of range, the transaction was rolled back, or
+            what is stored there is no JSON value.
+        宿主中止: the key or the value's text is longer than 16 MiB, the value nests deeper than 32 levels, or
+            the storage failed.
     """
-    store.require_text("键", key)
+    require_text("键", key)
     event = _transaction_event()
     store.check_key(event, key)
     return store.get(_usable(event), key)
@@ -153,11 +165,18 @@ async def 读取持久事务键值(key: str) -> tuple[bool, str]:
 async def 写入持久事务键值(key: str, value: str) -> None:
     """Write one key in the current transaction (持久事务, 事务).
 
-    Arguments and errors are those of 写入持久仓键值; 豫言异常 also when the event is no transaction or the
-    transaction was rolled back.
+    Args:
+        key: 1 to 2048 bytes of UTF-8.
+        value: JSON text of at most 2 MiB and 32 levels, without the host's reserved records.
+
+    Raises:
+        TypeError: an argument is not a str.
+        豫言异常: the event is no transaction, an argument is out of range, or the transaction was rolled
+            back. Nothing is written.
+        宿主中止: an argument is longer than 16 MiB, or the storage failed.
     """
-    store.require_text("键", key)
-    store.require_text("值", value)
+    require_text("键", key)
+    require_text("值", value)
     event = _transaction_event()
     event.check_exchanged(key, value)
     store.check_key(event, key)
@@ -168,10 +187,15 @@ async def 写入持久事务键值(key: str, value: str) -> None:
 async def 删除持久事务键(key: str) -> None:
     """Delete one key in the current transaction; a missing one is no error (持久事务, 事务).
 
-    Arguments and errors are those of 删除持久仓键; 豫言异常 also when the event is no transaction or the
-    transaction was rolled back.
+    Args:
+        key: 1 to 2048 bytes of UTF-8.
+
+    Raises:
+        TypeError: `key` is not a str.
+        豫言异常: the event is no transaction, the key is out of range, or the transaction was rolled back.
+        宿主中止: the key is longer than 16 MiB, or the storage failed.
     """
-    store.require_text("键", key)
+    require_text("键", key)
     event = _transaction_event()
     store.check_key(event, key)
     store.delete(_usable(event), key)
@@ -180,10 +204,20 @@ async def 删除持久事务键(key: str) -> None:
 async def 列举持久事务键值(options: str) -> str:
     """List keys and values as the current transaction sees them (持久事务, 事务).
 
-    Arguments, result and errors are those of 列举持久仓键值; 豫言异常 also when the event is no transaction
-    or the transaction was rolled back.
+    Args:
+        options: the text of a JSON object, with the members that 列举持久仓键值 takes.
+
+    Returns:
+        JSON text [[key, value], …] in the order of the keys' UTF-8 bytes, or the reverse.
+
+    Raises:
+        TypeError: `options` is not a str.
+        豫言异常: the event is no transaction, the options are invalid, the transaction was rolled back, the
+            text of the result exceeds 8 MiB, or a value is no JSON value.
+        宿主中止: the options are longer than 16 MiB, a value nests deeper than 32 levels, or the storage
+            failed.
     """
-    store.require_text("列举选项", options)
+    require_text("列举选项", options)
     event = _transaction_event()
     event.check_exchanged(options)
     parsed = store.parse_options(options)
@@ -279,7 +313,7 @@ class _Attempt:
             ):
                 await alarm.restore(self._durable)
         except platform.ERRORS as error:
-            raise self._caller.abort(f"持久告警存储故障：{platform.error_text(error)}", error) from error
+            self._caller.fault(alarm.ALARM_STORAGE, error)
         finally:
             self._durable.gate.leave()
 

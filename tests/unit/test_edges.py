@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ import yungong
 from yungong import alarm, events, jsontext, platform, running, store
 from yungong.alarm import MAX_TIME_MS
 from yungong.alarm_record import AlarmRecord
+from yungong.durable import Durable
 from yungong.entrypoints import Worker
 from yungong.errors import 宿主中止, 豫言异常
 
@@ -158,17 +160,32 @@ async def test_an_empty_batch_has_no_messages() -> None:
 # wait_until
 
 
-async def test_an_exit_of_what_is_waited_for_aborts_the_event_and_ends_nothing_else() -> None:
+async def leave() -> None:
+    raise SystemExit(3)
 
-    async def leave() -> None:
-        raise SystemExit(3)
 
+class Leaving:
+    """Neither a coroutine nor a future."""
+
+    def __await__(self) -> Any:
+        return leave().__await__()
+
+
+@pytest.mark.parametrize("awaitable", [leave, Leaving])
+async def test_an_exit_of_what_is_waited_for_aborts_the_event_and_ends_nothing_else(
+    awaitable: Callable[[], Awaitable[None]],
+) -> None:
     async def handler() -> None:
-        yungong.wait_until(leave())
+        yungong.wait_until(awaitable())
         await asyncio.sleep(0.001)
 
     with pytest.raises(宿主中止, match=r"^事件等待的任务要求退出：3$"):
         await running.run(make_event(), handler)
+
+
+async def test_what_cannot_be_awaited_cannot_be_waited_for() -> None:
+    with pytest.raises(TypeError, match=r"^awaitable must be awaitable, not int$"):
+        yungong.wait_until(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["fetch", "queue"])
@@ -227,6 +244,24 @@ async def test_a_listing_far_over_its_limit_is_refused_after_a_fraction_of_it(
 
 
 # Alarms
+
+
+async def test_an_event_that_was_aborted_before_the_platform_failed_keeps_its_own_cause() -> None:
+    cause = ValueError("先")
+
+    class Failing(doubles.AlarmStorage):
+        def getAlarm(self) -> Any:
+            async def answer() -> int:
+                event.abort("先", cause)
+                raise platform.PlatformError("disk")
+
+            return answer()
+
+    event = make_event("durable-fetch", durable=Durable(as_platform(Failing())))
+    events.enter(event)
+    with pytest.raises(宿主中止, match=r"^先$") as raised:
+        await yungong.get_alarm()
+    assert raised.value.__cause__ is cause
 
 
 class Turned(doubles.TransactionStorage):

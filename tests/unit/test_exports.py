@@ -45,6 +45,7 @@ def test_an_unknown_name_is_refused_as_any_module_does() -> None:
         ("import yungong", set()),
         ("from yungong import App, DurableObject, Worker, 豫言异常, event_kind", set()),
         ("from yungong import store_get", {"store", "jsontext"}),
+        ("from yungong import send_message", {"queue", "jsontext"}),
         ("import yungong; yungong.set_alarm", {"alarm"}),
         ("from yungong import *", {*INTERFACES, "jsontext"}),
     ],

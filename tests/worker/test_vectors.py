@@ -35,7 +35,7 @@ def _is_vector(item: pytest.Item) -> TypeGuard[pytest.Function]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_vector_holds(case: Case, outcomes: dict[str, Outcome]) -> None:
     outcome = outcomes[case.id]
-    if outcome.verdict == "differs":
+    if not outcome.held:  # what is the cloud's to settle holds here too
         pytest.fail(f"{case.section} — {case.title}\n{outcome.detail}", pytrace=False)
 
 
