@@ -9,7 +9,6 @@ refused.
 from __future__ import annotations
 
 import asyncio
-import sys
 from contextvars import copy_context
 from inspect import isawaitable
 from time import monotonic
@@ -46,7 +45,7 @@ class Run:
         self._notify = notify
         event.deadline_s = monotonic() + limit_ms / 1000
         context.run(events.enter, event)
-        self._task = _start_task(self._body(handler, arguments), context)
+        self._task = start_task(self._body(handler, arguments), context)
         if not event.closed:
             event.at_close(platform.Timer(limit_ms, self._expire).cancel)
 
@@ -94,11 +93,9 @@ class Run:
         self._event.leave()
 
 
-def _start_task(body: Coroutine[Any, Any, None], context: Context) -> asyncio.Task[None]:
-    loop = asyncio.get_running_loop()
-    if sys.version_info >= (3, 12):
-        return asyncio.Task(body, loop=loop, context=context, eager_start=True)
-    return loop.create_task(body, context=context)
+def start_task(body: Coroutine[Any, Any, None], context: Context) -> asyncio.Task[None]:
+    """Start a task whose first step is taken at once, in `context`."""
+    return asyncio.Task(body, loop=asyncio.get_running_loop(), context=context, eager_start=True)
 
 
 async def run(event: events.Event, handler: Callable[..., Any], *arguments: Any) -> Any:

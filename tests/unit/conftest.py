@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from yungong import events, platform
+from yungong import events, platform, running
 
-from .doubles import HeldPromise, LoopTimer
+from .doubles import HeldPromise, LoopTimer, start_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,9 +45,11 @@ def no_event_left_current() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def platform_doubles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Timers and promises that CPython has; no timer may stay pending after a test."""
+    """Timers, promises and eager tasks that CPython has; no timer may stay pending after a test."""
     monkeypatch.setattr(platform, "Timer", LoopTimer)
     monkeypatch.setattr(platform, "Promise", HeldPromise)
+    if sys.version_info < (3, 12):
+        monkeypatch.setattr(running, "start_task", start_task)
     LoopTimer.pending.clear()
     yield
     assert not LoopTimer.pending

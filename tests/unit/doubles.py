@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import types
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from yungong import App
@@ -12,7 +13,8 @@ from yungong.execution import Execution
 from yungong.platform import Environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine, Generator
+    from contextvars import Context
 
 
 def make_event(kind: str = "fetch", *, limit_ms: int | None = None, **members: Any) -> Event:
@@ -55,6 +57,32 @@ class HeldPromise:
 
     def reject(self, reason: BaseException) -> None:
         self.js.set_exception(reason)
+
+
+def start_task(body: Coroutine[Any, Any, None], context: Context) -> asyncio.Future[None]:
+    """running.start_task before Python 3.12, which has no eager tasks: the rest of the body gets a task."""
+    loop = asyncio.get_running_loop()
+    try:
+        awaited = context.run(body.send, None)
+    except StopIteration:
+        done = loop.create_future()
+        done.set_result(None)
+        return done
+    return loop.create_task(_rest(body, awaited), context=context)
+
+
+@types.coroutine
+def _rest(body: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+    while True:
+        step: Callable[[Any], Any] = body.send
+        try:
+            told = yield awaited
+        except BaseException as error:
+            step, told = body.throw, error
+        try:
+            awaited = step(told)
+        except StopIteration:
+            return
 
 
 class Reached(Exception):

@@ -432,15 +432,9 @@ async def test_a_transaction_whose_caller_s_event_has_ended_meanwhile_is_rolled_
 
 
 async def test_a_handler_that_never_waits_and_cannot_be_rolled_back_commits_nothing(
-    host: Object, monkeypatch: pytest.MonkeyPatch
+    host: Object,
 ) -> None:
-    """Its event is closed before the platform has its promise, as with tasks that start eagerly."""
-
-    def at_once(body: Any, context: Any) -> Any:
-        with pytest.raises(StopIteration):
-            context.run(body.send, None)
-
-    monkeypatch.setattr(running, "_start_task", at_once)
+    """Its event is closed before the platform has its promise."""
     host.storage.refusal = platform.PlatformError("broken")
 
     async def handler() -> None:
