@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import sys
 import time
 import traceback
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import NoReturn, TypeVar
+from urllib.parse import urlsplit
 
 from display import console, progress
 from rich.console import Console
@@ -70,7 +72,9 @@ def _arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--url", help="verify this deployed Worker instead of starting one")
-    parser.add_argument("--token", help="the deployed Worker's token (with --url)")
+    parser.add_argument(
+        "--token", help="the deployed Worker's token (default: the environment variable TOKEN, with --url)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as JSON too")
     parser.add_argument(
         "--self-test", action="store_true", help="show that the verifier can fail, with broken doubles"
@@ -78,13 +82,22 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--case", action="append", metavar="ID", help="run this case only (may be repeated)")
     parser.add_argument("--set", choices=[*SETS, "all"], default="all", help="which to run (default: all)")
     options = parser.parse_args()
+    if options.url is not None and options.token is None:
+        options.token = os.environ.get("TOKEN")
     if (options.url is None) != (options.token is None):
-        parser.error("--url and --token go together")
+        parser.error("--url and --token (or the variable TOKEN) go together")
+    if options.url is not None and not _is_confidential(options.url):
+        parser.error("the token must not go over http to another machine: use https")
     if options.token is not None and not options.token.isascii():
         parser.error("a token is ASCII")
     if options.json is not None and not options.json.absolute().parent.is_dir():
         parser.error(f"the folder of {options.json} does not exist")
     return options
+
+
+def _is_confidential(url: str) -> bool:
+    address = urlsplit(url)
+    return address.scheme == "https" or address.hostname in ("127.0.0.1", "::1", "localhost")
 
 
 def _chosen(cases: list[Case], wanted_set: str, ids: list[str] | None) -> list[Case]:

@@ -16,7 +16,7 @@ from .texts import Hostile
 from .workload import Effort, Report
 
 NAME = "pure"
-ATHERIS = "atheris>=2.3"
+ATHERIS = "atheris==3.0.0"
 _EXECUTED = re.compile(r"^(?:#|Done )(\d+)", re.MULTILINE)
 
 
