@@ -26,7 +26,7 @@ class Effort:
     operations: int
 
 
-THOROUGH = Effort(rounds=15, budget_ms=60, starts=7, operations=100_000)
+THOROUGH = Effort(rounds=15, budget_ms=60, starts=15, operations=100_000)
 QUICK = Effort(rounds=5, budget_ms=25, starts=2, operations=20_000)
 
 Advance = Callable[[], None]
