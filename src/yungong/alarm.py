@@ -141,9 +141,17 @@ async def begin_firing(durable: Durable, scheduled_ms: int, platform_retries: in
     """Take note that the platform fires the alarm; called before the application's handler.
 
     Returns:
-        The retry count for the application, or None when the exact time is still to come: the alarm is
-        armed again, and the application must not notice.
+        The retry count for the application, or None when the application must not notice: the exact time is
+        still to come and the alarm is armed again, or an alarm that was set since has replaced this one.
     """
+    async with durable.gate:  # a transaction that ends may be about to restore the alarm
+        return await _begin_firing(durable, scheduled_ms, platform_retries)
+
+
+async def _begin_firing(durable: Durable, scheduled_ms: int, platform_retries: int) -> int | None:
+    armed_ms = await platform.get_alarm(durable.storage.alarms)
+    if armed_ms is not None and armed_ms != scheduled_ms:
+        return None
     record = durable.alarm_records.read()
     if record is None:
         return platform_retries
@@ -153,7 +161,7 @@ async def begin_firing(durable: Durable, scheduled_ms: int, platform_retries: in
             prior_retries = 0
         retries = platform_retries - prior_retries
     elif record.platform_ms == scheduled_ms and record.exact_ms > platform.now_ms():
-        await _arm(durable, durable.storage.alarms, record.exact_ms, lambda: not durable.gate.taken)
+        await _arm(durable, durable.storage.alarms, record.exact_ms, lambda: True)
         return None
     elif record.platform_ms == scheduled_ms or platform_retries == 0:
         # What the platform has counted until now was not this alarm's.
@@ -169,13 +177,12 @@ async def begin_firing(durable: Durable, scheduled_ms: int, platform_retries: in
 async def end_firing(durable: Durable, *, failed: bool) -> None:
     """Take note how the alarm's handler ended: after a failure a retry is pending, unless replaced."""
     records = durable.alarm_records
-    if not failed:
-        record = records.read()
-        if record is not None and record.exact_ms is None:
-            records.write(None)
-        return
     async with durable.gate:  # nobody sets an alarm between the question and the note
-        if await platform.get_alarm(durable.storage.alarms) is None:
+        if not failed:
+            record = records.read()
+            if record is not None and record.exact_ms is None:
+                records.write(None)
+        elif await platform.get_alarm(durable.storage.alarms) is None:
             record = records.read()
             prior_retries = record.prior_retries if record is not None else None
             records.write(AlarmRecord(None, None, prior_retries or 0))
@@ -184,8 +191,8 @@ async def end_firing(durable: Durable, *, failed: bool) -> None:
 async def restore(durable: Durable) -> None:
     """Set the alarm again after a transaction that changed it and was rolled back; the caller has the gate.
 
-    The platform's alarm is what it was before, but one that fell due meanwhile may never fire by itself; if
-    it does, it fires twice.
+    The platform's alarm is what it was before, but one that fell due meanwhile may never fire by itself. If
+    it does, that firing is passed over for the alarm set here.
     A pending retry is left alone: it fires, and setting it would count as a new alarm.
     """
     target = durable.storage.alarms

@@ -21,7 +21,7 @@ from .events import Event, current
 from .running import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Coroutine
 
     from js import DurableObjectTransaction
 
@@ -76,7 +76,8 @@ async def 执行持久事务(argument: str) -> str:
         豫言异常: the event is no Durable Object's or already a transaction, `argument` is not JSON text;
             or, beginning with 持久事务失败： and the reason, the handler failed, never completed or ran out
             of time, or the platform refused the commit: then nothing it wrote stays.
-        宿主中止: `argument` is longer than 16 MiB, or the caller's event ran out of time.
+        宿主中止: `argument` is longer than 16 MiB, the caller's event ran out of time, or the alarm that a
+            transaction gave back could not be stored.
     """
     require_text("事务参数", argument)
     event = current()
@@ -286,11 +287,10 @@ class _Attempt:
         try:
             await asyncio.shield(promise)
         except asyncio.CancelledError:
-            # The platform's transaction cannot be called off: it goes on, and rolls back at its end.
+            # The platform's transaction cannot be called off: it goes on, and rolls back at its end, unless
+            # its handler has ended already.
             self._cancelled = True
-            leaving = asyncio.ensure_future(self._leave_after(promise))
-            _leaving.add(leaving)
-            leaving.add_done_callback(_leaving.discard)
+            _held(self._leave_after(promise))
             raise
         except platform.ERRORS as error:
             await self._leave()
@@ -307,11 +307,14 @@ class _Attempt:
 
     async def _leave(self) -> None:
         self._durable.alarm_records.reload()  # they may have gone back with the transaction
+        if self._transaction.changed_alarm and (self._transaction.rolled_back or self._refusal is not None):
+            await asyncio.shield(_held(self._restore_alarm()))  # whatever becomes of the caller
+        else:
+            self._durable.gate.leave()
+
+    async def _restore_alarm(self) -> None:
         try:
-            if self._transaction.changed_alarm and (
-                self._transaction.rolled_back or self._refusal is not None
-            ):
-                await alarm.restore(self._durable)
+            await alarm.restore(self._durable)
         except platform.ERRORS as error:
             self._caller.fault(alarm.ALARM_STORAGE, error)
         finally:
@@ -356,6 +359,14 @@ class _Attempt:
             self._over.resolve()
         else:
             self._over.reject(self._refusal)
+
+
+def _held(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """Start a task that the one who waits for it may leave."""
+    task = asyncio.create_task(coroutine)
+    _leaving.add(task)
+    task.add_done_callback(_leaving.discard)
+    return task
 
 
 def _is_json_text(text: str) -> bool:

@@ -526,7 +526,72 @@ async def test_a_replacement_that_fires_in_a_retry_s_place_and_fails_counts_its_
     await alarm_host.set(LATER_MS)
     await alarm_host.fire(fail)
     await alarm_host.set(NOW_MS + 5)
-    alarm_host.now_ms = LATER_MS
+    alarm_host.now_ms, alarm_host.storage.alarm_ms = LATER_MS, None
     assert await alarm.begin_firing(alarm_host.durable, LATER_MS + 2000, 1) == 0
     await alarm.end_firing(alarm_host.durable, failed=True)
     assert await alarm.begin_firing(alarm_host.durable, NOW_MS + 5, 0) == 1
+
+
+async def test_the_firing_of_an_alarm_that_was_replaced_meanwhile_is_passed_over(
+    alarm_host: Platform,
+) -> None:
+    """As it comes after a transaction that changed the alarm, fell due in it and was rolled back."""
+    await alarm_host.set(NOW_MS + 5)
+    assert await alarm.begin_firing(alarm_host.durable, NOW_MS - 5, 0) is None
+    assert await alarm_host.get() == (True, NOW_MS + 5)
+    assert await alarm_host.fire(fail) == 0
+    assert await alarm_host.fire(succeed, retries=1) == 1
+
+
+async def test_an_alarm_that_fires_waits_for_the_transaction_that_may_restore_it(
+    alarm_host: Platform,
+) -> None:
+    await alarm_host.set(LATER_MS)
+    await alarm_host.durable.gate.enter()
+    firing = asyncio.create_task(alarm.begin_firing(alarm_host.durable, LATER_MS, 0))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not firing.done()
+    alarm_host.storage.alarm_ms = LATER_MS + 100  # restored
+    alarm_host.durable.gate.leave()
+    assert await firing is None
+
+
+@pytest.mark.parametrize("failed", [False, True])
+async def test_an_alarm_that_has_ended_leaves_its_note_outside_of_any_transaction(
+    alarm_host: Platform, failed: bool
+) -> None:
+    await alarm_host.durable.gate.enter()
+    ending = asyncio.create_task(alarm.end_firing(alarm_host.durable, failed=failed))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not ending.done()
+    alarm_host.durable.gate.leave()
+    await ending
+
+
+async def test_a_caller_that_is_cancelled_while_its_alarm_is_restored_does_not_stop_that(
+    monkeypatch: pytest.MonkeyPatch, host: Object
+) -> None:
+    host.storage = storage = Turned()
+    host.durable = type(host.durable)(as_platform(storage))
+    storage.alarm_ms = LATER_MS
+    done: asyncio.Future[Any] = asyncio.Future()
+    done.set_result(None)
+    raw: Any = doubles.RawTransaction
+    monkeypatch.setattr(raw, "deleteAlarm", lambda _: done, raising=False)
+
+    async def handler() -> None:
+        await yungong.delete_alarm()
+        raise ValueError("坏")
+
+    host.handler = handler
+    caller = host.start(lambda: yungong.run_transaction("1"))
+    await storage.asked.wait()
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    assert host.durable.gate.taken
+    storage.let.set()
+    await host.durable.gate.enter()
+    assert (storage.deleted, storage.alarm_ms) == (1, LATER_MS)

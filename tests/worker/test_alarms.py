@@ -116,6 +116,9 @@ def test_an_alarm_due_during_a_rolled_back_transaction_that_set_it_fires(worker:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(visit, range(len(names))))
     eventually("every alarm", 10, lambda: all(log_of(worker, name) for name in names))
+    time.sleep(0.5)
+    logs = [[(entry["retry"], entry["alarm"]) for entry in log_of(worker, name)] for name in names]
+    assert logs == [[(0, [False, 0])]] * len(names)
 
 
 def test_a_retry_after_an_eviction_keeps_its_count(worker: LocalHost) -> None:
