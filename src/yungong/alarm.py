@@ -36,7 +36,8 @@ async def 读取持久告警() -> tuple[bool, int]:
 
     Returns:
         Whether an alarm is set, and its time in Unix milliseconds, exactly as it was set; (False, 0)
-        where none is. While a retry is pending the alarm is set, and its time is the platform's.
+        where none is. While a retry is pending the alarm is set, and its time is what the platform tells:
+        that of the firing which failed, for the retry's is known to nobody else.
 
     Raises:
         豫言异常: 当前事件不属于持久对象; or the transaction that the caller runs in was rolled back.
@@ -92,6 +93,8 @@ async def 设置持久告警(time_ms: int) -> None:
 async def 删除持久告警() -> None:
     """Delete the object's alarm; where none is set nothing happens (持久告警, 函数).
 
+    In the handler of an alarm its retries stay, should it fail; but one that was set there has replaced it,
+    and is deleted for good.
     In a transaction's handler the change commits or rolls back with the transaction.
 
     Raises:

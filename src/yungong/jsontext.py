@@ -203,7 +203,8 @@ def outgoing(value: JsValue, levels: int) -> str:
     """Return the engine's JSON text of a value that the platform holds.
 
     Raises:
-        Unreadable: the value is no JSON value, or it nests deeper than `levels`.
+        Unreadable: the value is no JSON value, nests deeper than `levels`, or its text is too long for
+            the engine.
     """
     try:
         text = platform.short_text(value)

@@ -1,4 +1,4 @@
-"""The platform's objects as the package sees them; no other module touches JavaScript.
+"""The platform's objects as the package sees them; no other module imports JavaScript.
 
 This module converts values, names the platform's calls and holds no policy: what is allowed, what a
 failure means and in which words it is told is decided by its callers. Nothing here is looked up at

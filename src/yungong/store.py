@@ -71,7 +71,8 @@ async def 写入持久仓键值(key: str, value: str) -> None:
 
     Args:
         key: 1 to 2048 bytes of UTF-8.
-        value: JSON text of at most 2 MiB and 32 levels, without the host's reserved records.
+        value: JSON text of at most 2 MiB and 32 levels, without the host's reserved records and without
+            numbers beyond double precision's range.
 
     Raises:
         TypeError: an argument is not a str.
