@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from . import platform
 from .alarm_record import AlarmRecord
 from .arguments import require_int
-from .durable import NOT_DURABLE, pass_gate
+from .durable import NOT_DURABLE, check_open, pass_gate
 from .errors import 豫言异常
 from .events import current, peek
 
@@ -113,6 +113,8 @@ async def 删除持久告警() -> None:
                 return
             if _must_wait(event):
                 await pass_gate(event)
+            else:
+                check_open(event)
             target = _target(event)
         if event.transaction is not None:
             event.transaction.changed_alarm = True
@@ -147,8 +149,12 @@ async def begin_firing(durable: Durable, scheduled_ms: int, platform_retries: in
         The retry count for the application, or None when the application must not notice: the exact time is
         still to come and the alarm is armed again, or an alarm that was set since has replaced this one.
     """
-    async with durable.gate:  # a transaction that ends may be about to restore the alarm
+    # A transaction that ends may be about to restore the alarm. Those that wait come after the firing.
+    await durable.gate.enter(next_in_line=True)
+    try:
         return await _begin_firing(durable, scheduled_ms, platform_retries)
+    finally:
+        durable.gate.leave()
 
 
 async def _begin_firing(durable: Durable, scheduled_ms: int, platform_retries: int) -> int | None:
@@ -163,7 +169,7 @@ async def _begin_firing(durable: Durable, scheduled_ms: int, platform_retries: i
         if prior_retries > platform_retries:  # the platform has started to count anew
             prior_retries = 0
         retries = platform_retries - prior_retries
-    elif record.platform_ms == scheduled_ms and record.exact_ms > platform.now_ms():
+    elif record.platform_ms == scheduled_ms < record.exact_ms and record.exact_ms > platform.now_ms():
         await _arm(durable, durable.storage.alarms, record.exact_ms, lambda: True)
         return None
     elif record.platform_ms == scheduled_ms or platform_retries == 0:

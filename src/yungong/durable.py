@@ -53,10 +53,14 @@ class Gate:
             self._passing -= 1
             self._let_in()
 
-    async def enter(self) -> None:
-        """Take the object for one transaction, once all that came before have gone."""
+    async def enter(self, *, next_in_line: bool = False) -> None:
+        """Take the object for one transaction, once all that came before have gone.
+
+        Args:
+            next_in_line: whether it comes before all that wait already.
+        """
         if self._taken or self._passing or self._waiting:
-            await self._wait(exclusive=True)
+            await self._wait(exclusive=True, next_in_line=next_in_line)
         else:
             self._taken = True
 
@@ -71,9 +75,12 @@ class Gate:
     async def __aexit__(self, *_: object) -> None:
         self.leave()
 
-    async def _wait(self, *, exclusive: bool) -> None:
+    async def _wait(self, *, exclusive: bool, next_in_line: bool = False) -> None:
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.append((turn, exclusive))
+        if next_in_line:
+            self._waiting.appendleft((turn, exclusive))
+        else:
+            self._waiting.append((turn, exclusive))
         try:
             await turn
         except asyncio.CancelledError:

@@ -90,7 +90,8 @@ class Event:
         """End the event, unless it has ended so before, and return the error that every later call raises."""
         if self.aborted is None:
             self.aborted = 宿主中止(why)
-            self.aborted.__cause__ = cause
+            if cause is not None:  # None would hide what the error is raised beside
+                self.aborted.__cause__ = cause
         return self.aborted
 
     def fail(self, why: str, cause: BaseException) -> NoReturn:

@@ -8,7 +8,6 @@ ended, and is rolled back when it fails, in whatever way. While it runs, nothing
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from contextvars import copy_context
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
@@ -294,6 +293,7 @@ class _Attempt:
             _held(self._leave_after(promise))
             raise
         except platform.ERRORS as error:
+            self._refusal = error
             await self._leave()
             raise 豫言异常(_FAILED + platform.error_text(self._failure or error)) from error
         await self._leave()
@@ -302,8 +302,10 @@ class _Attempt:
         return cast("str", self._transaction.result)  # without a result there is a failure
 
     async def _leave_after(self, promise: Awaitable[None]) -> None:
-        with suppress(*platform.ERRORS):
+        try:
             await promise
+        except platform.ERRORS as error:
+            self._refusal = error
         await self._leave()
 
     async def _leave(self) -> None:

@@ -595,3 +595,105 @@ async def test_a_caller_that_is_cancelled_while_its_alarm_is_restored_does_not_s
     storage.let.set()
     await host.durable.gate.enter()
     assert (storage.deleted, storage.alarm_ms) == (1, LATER_MS)
+
+
+async def test_a_firing_waits_for_the_transaction_that_runs_but_for_none_that_waits(
+    alarm_host: Platform,
+) -> None:
+    """One of them could delete the alarm, and be told so, before the handler is entered."""
+    order: list[str] = []
+    await alarm_host.set(LATER_MS)
+    gate = alarm_host.durable.gate
+    await gate.enter()
+
+    async def wait() -> None:
+        async with gate:
+            order.append("transaction")
+
+    async def fire() -> None:
+        alarm_host.storage.alarm_ms = None
+        await alarm.begin_firing(alarm_host.durable, LATER_MS, 0)
+        order.append("firing")
+
+    waiting = asyncio.create_task(wait())
+    await asyncio.sleep(0)
+    firing = asyncio.create_task(fire())
+    await asyncio.sleep(0)
+    gate.leave()
+    await asyncio.gather(waiting, firing)
+    assert order == ["firing", "transaction"]
+
+
+async def test_an_alarm_that_fires_by_a_clock_ahead_of_the_worker_s_is_not_put_off(
+    alarm_host: Platform,
+) -> None:
+    """Arming it again for the time that fires would change nothing, and lose it."""
+    await alarm_host.set(NOW_MS + 500)
+    alarm_host.now_ms, alarm_host.storage.alarm_ms = NOW_MS + 497, None
+    assert await alarm.begin_firing(alarm_host.durable, NOW_MS + 500, 0) == 0
+
+
+async def test_a_deletion_in_an_alarm_s_handler_that_has_ended_meanwhile_is_refused(host: Object) -> None:
+    host.storage = storage = Turned()
+    host.durable = type(host.durable)(as_platform(storage))
+    host.durable.alarm_fires = True
+    storage.alarm_ms = LATER_MS
+    event = host.event()
+    deleting = host.start(yungong.delete_alarm, event)
+    await storage.asked.wait()
+    event.close()
+    storage.let.set()
+    with pytest.raises(豫言异常, match=r"^当前事件不属于持久对象$"):
+        await deleting
+    assert storage.deleted == 0
+
+
+async def test_the_alarm_is_armed_again_after_a_commit_that_the_platform_refused(
+    monkeypatch: pytest.MonkeyPatch, host: Object
+) -> None:
+    class Refusing(doubles.TransactionStorage):
+        deleted = 0
+
+        def deleteAlarm(self) -> asyncio.Future[Any]:
+            self.deleted += 1
+            return super().deleteAlarm()
+
+        def transaction(self, closure: Callable[[Any], Any]) -> asyncio.Future[Any]:
+            async def refuse() -> None:
+                await closure(doubles.RawTransaction(None))
+                raise platform.PlatformError("disk is full")
+
+            return asyncio.ensure_future(refuse())
+
+    done: asyncio.Future[Any] = asyncio.Future()
+    done.set_result(None)
+    raw: Any = doubles.RawTransaction
+    monkeypatch.setattr(raw, "deleteAlarm", lambda _: done, raising=False)
+    host.storage = storage = Refusing()
+    host.durable = type(host.durable)(as_platform(storage))
+    storage.alarm_ms = LATER_MS
+
+    async def handler() -> None:
+        await yungong.delete_alarm()
+        await asyncio.sleep(0)
+        yungong.complete_transaction("1")
+
+    with pytest.raises(豫言异常, match=rf"^{FAILED}disk is full$"):
+        await host.transact(handler)
+    assert (storage.deleted, storage.alarm_ms) == (1, LATER_MS)
+
+
+def test_a_fault_after_an_abort_without_a_cause_is_told_beside_it() -> None:
+    event = make_event()
+    event.abort("先")
+
+    def fail_too() -> None:
+        try:
+            raise platform.PlatformError("disk")
+        except platform.PlatformError as error:
+            event.fault("存储故障", error)
+
+    with pytest.raises(宿主中止, match=r"^先$") as raised:
+        fail_too()
+    assert isinstance(raised.value.__context__, platform.PlatformError)
+    assert not raised.value.__suppress_context__
