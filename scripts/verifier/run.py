@@ -163,7 +163,7 @@ class Runner:
                 break
         outcome.detail = "; ".join(judgement.problems + judgement.notes)
         outcome.held = judgement.holds
-        outcome.verdict = "holds" if judgement.holds else "differs"
+        outcome.verdict = "holds" if outcome.held else "differs"
         if case.cloud and not self.in_cloud:
             outcome.detail = f"locally it {outcome.verdict}" + (
                 f": {outcome.detail}" if outcome.detail else ""

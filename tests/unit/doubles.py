@@ -112,11 +112,15 @@ class SqlStorage:
 
 
 class AlarmStorage(SqlStorage):
-    """The storage of one object with its alarm, as the platform keeps it: the latest time set, or none."""
+    """The storage of one object with its alarm, as the platform keeps it: the latest time set, or none.
+
+    It counts the deletions.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.alarm_ms: int | None = None
+        self.deleted = 0
 
     @property
     def alarms(self) -> AlarmStorage:
@@ -131,6 +135,7 @@ class AlarmStorage(SqlStorage):
 
     def deleteAlarm(self) -> asyncio.Future[Any]:
         self.alarm_ms = None
+        self.deleted += 1
         return _settled(None)
 
 
@@ -180,7 +185,10 @@ class TransactionStorage(AlarmStorage):
 
 
 class RawTransaction:
-    """The platform's transaction object; one with a refusal does not roll back."""
+    """The platform's transaction object; one with a refusal does not roll back.
+
+    What is done to the alarm is taken and changes nothing, as in a transaction that does not commit.
+    """
 
     def __init__(self, refusal: Exception | None) -> None:
         self._refusal = refusal
@@ -191,6 +199,12 @@ class RawTransaction:
         if self._refusal is not None:
             raise self._refusal
         self.rolled_back = True
+
+    def setAlarm(self, _at_ms: int) -> asyncio.Future[Any]:
+        return _settled(None)
+
+    def deleteAlarm(self) -> asyncio.Future[Any]:
+        return _settled(None)
 
 
 def _settled(value: Any) -> asyncio.Future[Any]:

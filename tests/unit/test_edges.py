@@ -271,7 +271,6 @@ class Turned(doubles.TransactionStorage):
         super().__init__()
         self.let = asyncio.Event()
         self.asked = asyncio.Event()
-        self.deleted = 0
 
     def getAlarm(self) -> Any:
         async def answer() -> int | None:
@@ -280,10 +279,6 @@ class Turned(doubles.TransactionStorage):
             return self.alarm_ms
 
         return asyncio.ensure_future(answer())
-
-    def deleteAlarm(self) -> asyncio.Future[Any]:
-        self.deleted += 1
-        return super().deleteAlarm()
 
 
 async def test_the_time_that_the_platform_took_is_not_noted_inside_another_transaction(
@@ -310,7 +305,7 @@ async def test_the_time_that_the_platform_took_is_not_noted_past_its_own_transac
     host.storage = storage = Turned()
     host.durable = type(host.durable)(as_platform(storage))
     raw: Any = doubles.RawTransaction
-    monkeypatch.setattr(raw, "setAlarm", lambda _, at_ms: storage.setAlarm(at_ms), raising=False)
+    monkeypatch.setattr(raw, "setAlarm", lambda _, at_ms: storage.setAlarm(at_ms))
     monkeypatch.setattr(raw, "getAlarm", lambda _: storage.getAlarm(), raising=False)
     setting: list[asyncio.Task[None]] = []
 
@@ -352,15 +347,12 @@ async def test_the_alarm_is_armed_again_after_a_transaction_that_changed_it_fail
 ) -> None:
     """One that fell due meanwhile may never fire by itself."""
     storage: Any = host.storage
-    raw: Any = doubles.RawTransaction
-    done: asyncio.Future[Any] = asyncio.Future()
-    done.set_result(None)
-    monkeypatch.setattr(raw, "setAlarm", lambda *_: done, raising=False)
-    monkeypatch.setattr(raw, "deleteAlarm", lambda *_: done, raising=False)
     armed: list[int] = []
+    set_alarm = storage.setAlarm
 
     def arm(at_ms: int) -> asyncio.Future[Any]:
         armed.append(at_ms)
+        done: asyncio.Future[Any] = set_alarm(at_ms)
         return done
 
     monkeypatch.setattr(storage, "setAlarm", arm)
@@ -571,15 +563,11 @@ async def test_an_alarm_that_has_ended_leaves_its_note_outside_of_any_transactio
 
 
 async def test_a_caller_that_is_cancelled_while_its_alarm_is_restored_does_not_stop_that(
-    monkeypatch: pytest.MonkeyPatch, host: Object
+    host: Object,
 ) -> None:
     host.storage = storage = Turned()
     host.durable = type(host.durable)(as_platform(storage))
     storage.alarm_ms = LATER_MS
-    done: asyncio.Future[Any] = asyncio.Future()
-    done.set_result(None)
-    raw: Any = doubles.RawTransaction
-    monkeypatch.setattr(raw, "deleteAlarm", lambda _: done, raising=False)
 
     async def handler() -> None:
         await yungong.delete_alarm()
@@ -648,16 +636,8 @@ async def test_a_deletion_in_an_alarm_s_handler_that_has_ended_meanwhile_is_refu
     assert storage.deleted == 0
 
 
-async def test_the_alarm_is_armed_again_after_a_commit_that_the_platform_refused(
-    monkeypatch: pytest.MonkeyPatch, host: Object
-) -> None:
+async def test_the_alarm_is_armed_again_after_a_commit_that_the_platform_refused(host: Object) -> None:
     class Refusing(doubles.TransactionStorage):
-        deleted = 0
-
-        def deleteAlarm(self) -> asyncio.Future[Any]:
-            self.deleted += 1
-            return super().deleteAlarm()
-
         def transaction(self, closure: Callable[[Any], Any]) -> asyncio.Future[Any]:
             async def refuse() -> None:
                 await closure(doubles.RawTransaction(None))
@@ -665,10 +645,6 @@ async def test_the_alarm_is_armed_again_after_a_commit_that_the_platform_refused
 
             return asyncio.ensure_future(refuse())
 
-    done: asyncio.Future[Any] = asyncio.Future()
-    done.set_result(None)
-    raw: Any = doubles.RawTransaction
-    monkeypatch.setattr(raw, "deleteAlarm", lambda _: done, raising=False)
     host.storage = storage = Refusing()
     host.durable = type(host.durable)(as_platform(storage))
     storage.alarm_ms = LATER_MS
