@@ -137,7 +137,8 @@ def _event(kind: str) -> events.Event:
 
 JAVASCRIPT = {"js", "pyodide", "workers"}
 MAY_IMPORT = {
-    "yungong/platform.py": JAVASCRIPT,
+    "yungong/platform/engine.py": {"js"},
+    "yungong/platform/runtime.py": {"pyodide", "workers"},
     "verification/native.py": JAVASCRIPT,
     "verification/door.py": {"workers"},
 }

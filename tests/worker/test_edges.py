@@ -14,7 +14,7 @@ def test_every_timer_is_cleared_when_its_event_is_over(serve: Serve) -> None:
     """The event's limit, sleeps that ended, were cancelled, or outlive it, and those of a transaction."""
     answer = serve(
         """
-        from yungong import platform
+        from yungong.platform.engine import engine as platform_engine
 
         app = App()
         made, cleared = [], []
@@ -39,7 +39,7 @@ def test_every_timer_is_cleared_when_its_event_is_over(serve: Serve) -> None:
         class DurableStore(DurableObject, app=app):
             def __init__(self, ctx, env):
                 super().__init__(ctx, env)
-                engine = platform.engine()
+                engine = platform_engine()
                 set_timeout, clear_timeout = engine.set_timeout, engine.clear_timeout
 
                 def make(fire, delay_ms):
