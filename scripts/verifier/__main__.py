@@ -120,7 +120,7 @@ def _worker(options: argparse.Namespace, output: Console) -> Iterator[tuple[str,
     if options.url:
         yield options.url, options.token
         return
-    from localhost.server import LocalHost
+    from repository import LocalHost
 
     host = LocalHost()
     try:

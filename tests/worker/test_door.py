@@ -4,7 +4,7 @@ import json
 
 import httpx
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .scripts import call, fresh, post, run
 

@@ -1,4 +1,4 @@
-"""A local server of the Worker, started, killed and restarted by tests, tools and scripts/dev."""
+"""A local server of a Python Worker, started, killed and restarted by tests, tools and the command."""
 
 from __future__ import annotations
 
@@ -17,12 +17,18 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+from urllib.parse import quote
 
-from localhost import build
+from yungong_local import configuration, handlers, packages
+from yungong_local.errors import LocalHostError
+from yungong_local.sources import Project
 
 START_SECONDS = 60.0
 """How long `LocalHost.wait` waits for the first answer."""
+
+HEADER = "yungong-local"
+OBJECT_HEADER = "yungong-local-object"
 
 _STOP_SECONDS = 3.0
 _POLL_SECONDS = 0.05
@@ -48,10 +54,6 @@ _ENVIRONMENT = {
 }
 
 
-class LocalHostError(Exception):
-    """The server did not start, or is not in the state that the call needs."""
-
-
 class LocalHost:
     """The Worker under ``wrangler dev`` on 127.0.0.1, with state on disk.
 
@@ -59,39 +61,56 @@ class LocalHost:
     ends.
 
     Args:
+        project: its configuration, a wrangler.toml, wrangler.jsonc or wrangler.json.
         state: the folder where objects are kept; by default a temporary one, removed by `stop`.
         port: a free one by default; `restart` keeps it.
-        token: the Worker's TOKEN; a random one by default.
-        variables: put over wrangler.toml's ``[vars]``, name by name.
-        source: the folder of the main module, named as in wrangler.toml.
+        token: becomes the Worker's secret TOKEN; by default it has what ``.dev.vars`` says.
+        variables: put over the configuration's ``[vars]``, name by name.
+        source: the folder of the main module, if it is not the configuration's.
         config: merged into the derived wrangler configuration. Tables are merged, lists joined; tables of a
             list that bear the same binding, name, queue or tag count as one.
         javascript: an ES module (one file). What it exports is exported beside the Python classes; a Durable
             Object class of the configuration that it has as ``export class Name`` is its own, not Python's.
+        testing: whether `control` can give batches, tell what was sent and end a test.
+
+    Attributes:
+        warnings: what is odd in the configuration without being wrong, a sentence each.
+
+    Raises:
+        ConfigurationError: the configuration cannot work; the text has a sentence for each mistake.
     """
 
     def __init__(
         self,
+        project: Path,
         *,
         state: Path | None = None,
         port: int | None = None,
         token: str | None = None,
         variables: Mapping[str, object] | None = None,
-        source: Path = build.ROOT / "src",
+        source: Path | None = None,
         config: Mapping[str, object] | None = None,
         javascript: Path | None = None,
+        testing: bool = False,
     ) -> None:
+        self.project = project.resolve()
         self.port = port or _free_port()
-        self.token = token or secrets.token_urlsafe(24)
+        self.token = token
         self.url = f"http://127.0.0.1:{self.port}"
-        self.source = source.resolve()
-        self._variables = dict(variables or {})
-        self._config = dict(config or {})
+        own, self.warnings = configuration.checked(self.project)
+        self._build = own.get("build", {})
+        additions = configuration.merged({"vars": variables or {}}, config or {})
+        self.config = configuration.derived(self.project, own, additions)
+        if testing:
+            self.config = configuration.for_tests(self.config)
+        self.files = Project(self.project.parent, own, source)
+        self._testing = testing
         self._javascript = javascript
-        self._folder = build.WORKSPACE / f"instance-{os.getpid()}-{secrets.token_hex(4)}"
+        self._secret = f"yungong_local_{secrets.token_hex(16)}"
+        self._folder = packages.cache() / f"instance-{os.getpid()}-{secrets.token_hex(4)}"
         self.state = state.resolve() if state else self._folder / "state"
         self._inspector_port = 0
-        self._main = Path(build.worker_config()["main"]).stem
+        self._handlers: handlers.Handlers = {}
         self._log = ""
         self._log_start = 0
         self._wrangler: subprocess.Popen[bytes] | None = None
@@ -127,9 +146,9 @@ class LocalHost:
         self._inspector_port = _free_port()
         self.state.mkdir(parents=True, exist_ok=True)
         command: list[str | Path] = [
-            build.node(),
+            packages.node(),
             "--no-warnings",
-            build.ROOT / "node_modules/wrangler/wrangler-dist/cli.js",
+            packages.node_modules() / "wrangler/wrangler-dist/cli.js",
             "dev",
             *("--config", folder / "wrangler.json"),
             *("--ip", "127.0.0.1", "--port", str(self.port), "--inspector-port", str(self._inspector_port)),
@@ -163,10 +182,10 @@ class LocalHost:
         atexit.register(self.stop)
 
     def wait(self, seconds: float = START_SECONDS) -> None:
-        """Returns when the Worker answers a request; any status will do, once Python has started.
+        """Returns when Python has started and has imported the main module; no event enters it.
 
         Raises:
-            LocalHostError: the server ended, Python did not start, or the time was up. Tells the log.
+            LocalHostError: the server ended, Python did not start, a class is missing, or the time was up.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -175,12 +194,38 @@ class LocalHost:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise LocalHostError(f"no answer within {seconds:g} seconds:\n{self._recent_log()}")
-            answer = self._probe(left)
-            if answer is not None:
-                if "Python did not start:" in answer:
-                    raise LocalHostError(answer)
+            try:
+                found = self.control("ready", seconds=left)
+            except OSError:
+                time.sleep(_POLL_SECONDS)
+                continue
+            if self._take_handlers(found):
                 return
-            time.sleep(_POLL_SECONDS)
+
+    def control(self, operation: str, *, seconds: float = START_SECONDS, **details: object) -> Any:
+        """Asks the host, not the application, for one of the operations of control.mjs.
+
+        Raises:
+            OSError: nothing answers.
+            LocalHostError: the operation failed; tells the error.
+        """
+        body = json.dumps({"operation": operation, **details}).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        try:
+            connection.request("POST", "/", body, {HEADER: self._secret})
+            answer = json.loads(connection.getresponse().read())
+        except (http.client.HTTPException, json.JSONDecodeError) as error:
+            raise ConnectionError("the server is not up yet") from error
+        finally:
+            connection.close()
+        if "error" in answer:
+            raise LocalHostError(answer["error"])
+        return answer["value"]
+
+    def object_headers(self, binding: str, name: str) -> dict[str, str]:
+        """The headers with which a request goes to an object instead of the Worker's own `fetch`."""
+        which = json.dumps({"binding": binding, "name": name})
+        return {HEADER: self._secret, OBJECT_HEADER: quote(which)}
 
     def reload(self) -> None:
         """Gives the running server the source as it is now; returns when wrangler has restarted the Worker.
@@ -189,8 +234,10 @@ class LocalHost:
         """
         self._require_running()
         self._log_start = len(self.log())
-        if not self._write_files():
-            return
+        if self._write_files():
+            self._await_reload()
+
+    def _await_reload(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while _RELOADED not in self._recent_log():
             if time.monotonic() > deadline or not self.is_running():
@@ -247,28 +294,90 @@ class LocalHost:
         return f"ws://127.0.0.1:{self._inspector_port}/ws"
 
     def _prepare(self, folder: Path) -> None:
-        runtime = build.runtime()
+        self._run_build()
+        runtime = packages.runtime()
         _remove_abandoned()
         worker = folder / "worker"
         worker.mkdir(parents=True)
         for path in runtime.iterdir():
             os.link(path, worker / path.name)
-        for name in ("host.mjs", "files.mjs"):
-            shutil.copy(build.HERE / name, worker)
-        config = build.local_config(variables=self._variables, additions=self._config)
-        (folder / "wrangler.json").write_text(json.dumps(config, ensure_ascii=False, indent=2), "utf-8")
-        # Not among the vars: wrangler prints those.
-        secrets_file = folder / ".dev.vars"
-        secrets_file.touch(mode=0o600)
-        secrets_file.write_text(f"TOKEN={json.dumps(self.token)}\n", "utf-8")
+        for name in ("host.mjs", "files.mjs", "isolation.mjs", "control.mjs"):
+            shutil.copy(packages.HERE / name, worker)
+        (folder / "wrangler.json").write_text(json.dumps(self.config, ensure_ascii=False, indent=2), "utf-8")
+        self._write_secrets(folder / ".dev.vars")
         if self._javascript:
             shutil.copy(self._javascript, worker / "javascript.mjs")
-        (worker / "main.mjs").write_text(build.main_module(config, self._javascript), "utf-8")
+        self._handlers = handlers.expected(self.files.files().values(), self._classes())
+        self._write_main()
         self._write_files()
+
+    def _run_build(self) -> None:
+        """Runs the configuration's [build] command, as wrangler would."""
+        command = self._build.get("command")
+        if not command:
+            return
+        folder = self.project.parent / self._build.get("cwd", ".")
+        done = subprocess.run(
+            command, shell=True, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        if done.returncode:
+            output = done.stdout.decode("utf-8", "replace")
+            raise LocalHostError(f"{self.project.name}: [build] command {command!r} failed:\n{output}")
+
+    def _write_secrets(self, path: Path) -> None:
+        own = self.project.with_name(".dev.vars")
+        text = own.read_text("utf-8") if own.is_file() else ""
+        if self.token is not None:  # not among the vars: wrangler prints those
+            text += f"\nTOKEN={json.dumps(self.token)}\n"
+        if text:
+            path.touch(mode=0o600)
+            path.write_text(text, "utf-8")
+
+    def _classes(self) -> list[str]:
+        text = self._javascript.read_text("utf-8") if self._javascript else ""
+        classes = sorted(set(configuration.object_bindings(self.config).values()))
+        return [name for name in classes if f"export class {name} " not in text]
+
+    def _write_main(self) -> None:
+        """Writes the main module and what it is told of this run."""
+        worker = self._folder / "worker"
+        bindings = configuration.object_bindings(self.config)
+        settings = {
+            "secret": self._secret,
+            "testing": self._testing,
+            "handlers": {
+                "Default": handlers.WORKER_HANDLERS,
+                **dict.fromkeys(self._classes(), handlers.OBJECT_HANDLERS),
+            },
+            "objects": {class_name: binding for binding, class_name in bindings.items()},
+            "producers": configuration.producer_bindings(self.config),
+            "selfBinding": configuration.HOST_BINDING,
+        }
+        (worker / "settings.mjs").write_text(f"export const settings = {json.dumps(settings)};\n", "utf-8")
+        javascript = self._javascript.read_text("utf-8") if self._javascript else None
+        (worker / "main.mjs").write_text(handlers.main_module(self._handlers, javascript), "utf-8")
+
+    def _take_handlers(self, found: Mapping[str, list[str] | None]) -> bool:
+        """Whether the Worker runs with the handlers that its classes have; else it is reloaded with them."""
+        missing = [name for name, names in found.items() if names is None]
+        if missing:
+            raise LocalHostError(
+                f"{self.project.name}: the main module {self.files.main}.py has no class named"
+                f" {' and none named '.join(missing)} (a class counts under its __name__, an alias does not;"
+                " and __all__ must name it, if there is one)"
+            )
+        actual = {name: list(names or []) for name, names in found.items()}
+        if actual == self._handlers:
+            return True
+        self._handlers = actual
+        self._log_start = len(self.log())
+        self._write_main()
+        self._await_reload()
+        return False
 
     def _write_files(self) -> bool:
         """Writes the Worker's files where wrangler watches for changes; False if nothing has changed."""
-        packed = build.packed(self.source, self._main)
+        packed = self.files.packed()
         path = self._folder / "worker" / "files.bin"
         if path.exists() and path.read_bytes() == packed:
             return False
@@ -276,17 +385,6 @@ class LocalHost:
         new.write_bytes(packed)
         new.replace(path)
         return True
-
-    def _probe(self, seconds: float) -> str | None:
-        """The body of an answer, if there is one. A failure's holds the error (wrangler's doing)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
-        try:
-            connection.request("GET", "/")
-            return connection.getresponse().read().decode("utf-8", "replace")
-        except (OSError, http.client.HTTPException):
-            return None
-        finally:
-            connection.close()
 
     def _require_running(self) -> None:
         if self._wrangler is None:
@@ -346,7 +444,7 @@ def _is_free(port: int) -> bool:
 
 def _remove_abandoned() -> None:
     """Removes what a process that was killed could not."""
-    for folder in build.WORKSPACE.glob("instance-*-*"):
+    for folder in packages.cache().glob("instance-*-*"):
         try:
             os.kill(int(folder.name.split("-")[1]), 0)
         except ProcessLookupError:
