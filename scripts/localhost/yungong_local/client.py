@@ -150,7 +150,7 @@ class Worker:
         )
 
     def log(self) -> str:
-        """Return what the Worker has printed in this test so far."""
+        """Return what the Worker has printed in this test so far; it comes a moment after the answers."""
         return self.host.log()[self._log_start :]
 
     def _end(self) -> None:

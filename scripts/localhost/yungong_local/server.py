@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from yungong_local import configuration, handlers, packages
 from yungong_local.errors import LocalHostError
+from yungong_local.handlers import Handlers
 from yungong_local.sources import Project
 
 START_SECONDS = 60.0
@@ -33,11 +34,14 @@ OBJECT_HEADER = "yungong-local-object"
 _STOP_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 
+_CONTROL_PATH = "/yungong-local"  # only for wrangler's log: the header decides
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _NOISE = re.compile(
     # The lists of modules and bindings; and the word that all is ready, which comes before Python's.
     r"^(?:[┌├└│].*|Attaching additional modules:|Your Worker has access to .*|Binding +Resource +Mode *"
-    r"|env\.\S+ \(.* local *|.*Connection status updated|.*Ready on http.*)\n",
+    r"|env\.\S+ \(.* local .*|.*Connection status updated|.*Ready on http.*|Using secrets defined in .*"
+    # The note on service bindings, which is always there; and what the host itself was asked.
+    rf"|Service bindings, Durable Object bindings, .*|.*POST {re.escape(_CONTROL_PATH)} .*)\n",
     re.MULTILINE,
 )
 _RELOADED = "Local server updated and ready"
@@ -74,6 +78,7 @@ class LocalHost:
         testing: whether `control` can give batches, tell what was sent and end a test.
 
     Attributes:
+        handlers: the events that each class handles, as the running Worker declares them.
         warnings: what is odd in the configuration without being wrong, a sentence each.
 
     Raises:
@@ -110,7 +115,7 @@ class LocalHost:
         self._folder = packages.cache() / f"instance-{os.getpid()}-{secrets.token_hex(4)}"
         self.state = state.resolve() if state else self._folder / "state"
         self._inspector_port = 0
-        self._handlers: handlers.Handlers = {}
+        self.handlers: Handlers = {}
         self._log = ""
         self._log_start = 0
         self._wrangler: subprocess.Popen[bytes] | None = None
@@ -212,7 +217,7 @@ class LocalHost:
         body = json.dumps({"operation": operation, **details}).encode()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         try:
-            connection.request("POST", "/", body, {HEADER: self._secret})
+            connection.request("POST", _CONTROL_PATH, body, {HEADER: self._secret})
             answer = json.loads(connection.getresponse().read())
         except (http.client.HTTPException, json.JSONDecodeError) as error:
             raise ConnectionError("the server is not up yet") from error
@@ -307,7 +312,7 @@ class LocalHost:
         self._write_secrets(folder / ".dev.vars")
         if self._javascript:
             shutil.copy(self._javascript, worker / "javascript.mjs")
-        self._handlers = handlers.expected(self.files.files().values(), self._classes())
+        self.handlers = handlers.expected(self.files.files().values(), self._classes())
         self._write_main()
         self._write_files()
 
@@ -355,7 +360,7 @@ class LocalHost:
         }
         (worker / "settings.mjs").write_text(f"export const settings = {json.dumps(settings)};\n", "utf-8")
         javascript = self._javascript.read_text("utf-8") if self._javascript else None
-        (worker / "main.mjs").write_text(handlers.main_module(self._handlers, javascript), "utf-8")
+        (worker / "main.mjs").write_text(handlers.main_module(self.handlers, javascript), "utf-8")
 
     def _take_handlers(self, found: Mapping[str, list[str] | None]) -> bool:
         """Whether the Worker runs with the handlers that its classes have; else it is reloaded with them."""
@@ -367,9 +372,9 @@ class LocalHost:
                 " and __all__ must name it, if there is one)"
             )
         actual = {name: list(names or []) for name, names in found.items()}
-        if actual == self._handlers:
+        if actual == self.handlers:
             return True
-        self._handlers = actual
+        self.handlers = actual
         self._log_start = len(self.log())
         self._write_main()
         self._await_reload()
