@@ -31,7 +31,7 @@ def expected(files: Iterable[Path], objects: Iterable[str]) -> Handlers:
 
 def main_module(handlers: Mapping[str, list[str]], javascript: str | None) -> str:
     """The ES module that workerd starts: an export for each class that the JavaScript has not itself."""
-    own = set(re.findall(r"^export class (\w+)", javascript or "", re.MULTILINE))
+    own = javascript_classes(javascript)
     lines = ['import { durableObjectClass, workerClass } from "./host.mjs";']
     for class_name, names in sorted(handlers.items()):
         if class_name == "Default":
@@ -41,6 +41,11 @@ def main_module(handlers: Mapping[str, list[str]], javascript: str | None) -> st
     if javascript:
         lines.append('export * from "./javascript.mjs";')
     return "\n".join(lines) + "\n"
+
+
+def javascript_classes(javascript: str | None) -> set[str]:
+    """The classes that a JavaScript module exports itself."""
+    return set(re.findall(r"^export class (\w+)", javascript or "", re.MULTILINE))
 
 
 def _methods(class_name: str, texts: list[str], known: dict[str, set[str]]) -> set[str]:

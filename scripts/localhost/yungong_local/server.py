@@ -8,8 +8,6 @@ import http.client
 import json
 import os
 import re
-import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,9 +18,10 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from yungong_local import configuration, handlers, packages
+from yungong_local import configuration, packages
 from yungong_local.errors import LocalHostError
 from yungong_local.handlers import Handlers
+from yungong_local.instance import Instance
 from yungong_local.sources import Project
 
 START_SECONDS = 60.0
@@ -78,7 +77,6 @@ class LocalHost:
         testing: whether `control` can give batches, tell what was sent and end a test.
 
     Attributes:
-        handlers: the events that each class handles, as the running Worker declares them.
         warnings: what is odd in the configuration without being wrong, a sentence each.
 
     Raises:
@@ -103,19 +101,15 @@ class LocalHost:
         self.token = token
         self.url = f"http://127.0.0.1:{self.port}"
         own, self.warnings = configuration.checked(self.project)
-        self._build = own.get("build", {})
         additions = configuration.merged({"vars": variables or {}}, config or {})
         self.config = configuration.derived(self.project, own, additions)
         if testing:
             self.config = configuration.for_tests(self.config)
         self.files = Project(self.project.parent, own, source)
-        self._testing = testing
-        self._javascript = javascript
-        self._secret = f"yungong_local_{secrets.token_hex(16)}"
-        self._folder = packages.cache() / f"instance-{os.getpid()}-{secrets.token_hex(4)}"
-        self.state = state.resolve() if state else self._folder / "state"
+        self._build = own.get("build", {})
+        self._instance = Instance(self.project, self.config, self.files, token, javascript, testing=testing)
+        self.state = state.resolve() if state else self._instance.folder / "state"
         self._inspector_port = 0
-        self.handlers: Handlers = {}
         self._log = ""
         self._log_start = 0
         self._wrangler: subprocess.Popen[bytes] | None = None
@@ -145,9 +139,10 @@ class LocalHost:
             raise LocalHostError("the local host is running already")
         if not _is_free(self.port):
             raise LocalHostError(f"port {self.port} is in use")
-        folder = self._folder
+        folder = self._instance.folder
         if not folder.exists():
-            self._prepare(folder)
+            self._run_build()
+            self._instance.prepare()
         self._inspector_port = _free_port()
         self.state.mkdir(parents=True, exist_ok=True)
         command: list[str | Path] = [
@@ -217,7 +212,7 @@ class LocalHost:
         body = json.dumps({"operation": operation, **details}).encode()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         try:
-            connection.request("POST", _CONTROL_PATH, body, {HEADER: self._secret})
+            connection.request("POST", _CONTROL_PATH, body, {HEADER: self._instance.secret})
             answer = json.loads(connection.getresponse().read())
         except (http.client.HTTPException, json.JSONDecodeError) as error:
             raise ConnectionError("the server is not up yet") from error
@@ -230,7 +225,7 @@ class LocalHost:
     def object_headers(self, binding: str, name: str) -> dict[str, str]:
         """The headers with which a request goes to an object instead of the Worker's own `fetch`."""
         which = json.dumps({"binding": binding, "name": name})
-        return {HEADER: self._secret, OBJECT_HEADER: quote(which)}
+        return {HEADER: self._instance.secret, OBJECT_HEADER: quote(which)}
 
     def reload(self) -> None:
         """Gives the running server the source as it is now; returns when wrangler has restarted the Worker.
@@ -239,7 +234,7 @@ class LocalHost:
         """
         self._require_running()
         self._log_start = len(self.log())
-        if self._write_files():
+        if self._instance.write_files():
             self._await_reload()
 
     def _await_reload(self) -> None:
@@ -248,6 +243,11 @@ class LocalHost:
             if time.monotonic() > deadline or not self.is_running():
                 raise LocalHostError(f"wrangler dev does not reload:\n{self._recent_log()}")
             time.sleep(_POLL_SECONDS)
+
+    @property
+    def handlers(self) -> Handlers:
+        """The events that each class handles, as the Worker declares them."""
+        return self._instance.handlers
 
     def is_running(self) -> bool:
         """Whether it was started, and wrangler has not ended by itself."""
@@ -258,7 +258,7 @@ class LocalHost:
         self._end(graceful=True)
         atexit.unregister(self.stop)
         self._log = self.log()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._instance.remove()
 
     def kill(self) -> None:
         """Kills the server without warning (SIGKILL). The state stays, for `restart`."""
@@ -273,7 +273,7 @@ class LocalHost:
     def log(self) -> str:
         """Everything printed so far, over all restarts, without colours and wrangler's tables."""
         try:
-            text = (self._folder / "log.txt").read_text("utf-8", errors="replace")
+            text = (self._instance.folder / "log.txt").read_text("utf-8", errors="replace")
         except FileNotFoundError:
             text = ""
         return self._log + _NOISE.sub("", _COLOUR.sub("", text))
@@ -298,23 +298,21 @@ class LocalHost:
         self._require_running()
         return f"ws://127.0.0.1:{self._inspector_port}/ws"
 
-    def _prepare(self, folder: Path) -> None:
-        self._run_build()
-        runtime = packages.runtime()
-        _remove_abandoned()
-        worker = folder / "worker"
-        worker.mkdir(parents=True)
-        for path in runtime.iterdir():
-            os.link(path, worker / path.name)
-        for name in ("host.mjs", "files.mjs", "isolation.mjs", "control.mjs"):
-            shutil.copy(packages.HERE / name, worker)
-        (folder / "wrangler.json").write_text(json.dumps(self.config, ensure_ascii=False, indent=2), "utf-8")
-        self._write_secrets(folder / ".dev.vars")
-        if self._javascript:
-            shutil.copy(self._javascript, worker / "javascript.mjs")
-        self.handlers = handlers.expected(self.files.files().values(), self._classes())
-        self._write_main()
-        self._write_files()
+    def _take_handlers(self, found: Mapping[str, list[str] | None]) -> bool:
+        """Whether the Worker runs with the handlers that its classes have; else it is reloaded with them."""
+        missing = [name for name, names in found.items() if names is None]
+        if missing:
+            raise LocalHostError(
+                f"{self.project.name}: the main module has no class named {' and none named '.join(missing)}"
+                " (a class counts under its __name__, an alias does not; __all__, if any, must name it)"
+            )
+        actual = {name: list(names or []) for name, names in found.items()}
+        if actual == self.handlers:
+            return True
+        self._log_start = len(self.log())
+        self._instance.write_main(actual)
+        self._await_reload()
+        return False
 
     def _run_build(self) -> None:
         """Runs the configuration's [build] command, as wrangler would."""
@@ -328,68 +326,6 @@ class LocalHost:
         if done.returncode:
             output = done.stdout.decode("utf-8", "replace")
             raise LocalHostError(f"{self.project.name}: [build] command {command!r} failed:\n{output}")
-
-    def _write_secrets(self, path: Path) -> None:
-        own = self.project.with_name(".dev.vars")
-        text = own.read_text("utf-8") if own.is_file() else ""
-        if self.token is not None:  # not among the vars: wrangler prints those
-            text += f"\nTOKEN={json.dumps(self.token)}\n"
-        if text:
-            path.touch(mode=0o600)
-            path.write_text(text, "utf-8")
-
-    def _classes(self) -> list[str]:
-        text = self._javascript.read_text("utf-8") if self._javascript else ""
-        classes = sorted(set(configuration.object_bindings(self.config).values()))
-        return [name for name in classes if f"export class {name} " not in text]
-
-    def _write_main(self) -> None:
-        """Writes the main module and what it is told of this run."""
-        worker = self._folder / "worker"
-        bindings = configuration.object_bindings(self.config)
-        settings = {
-            "secret": self._secret,
-            "testing": self._testing,
-            "handlers": {
-                "Default": handlers.WORKER_HANDLERS,
-                **dict.fromkeys(self._classes(), handlers.OBJECT_HANDLERS),
-            },
-            "objects": {class_name: binding for binding, class_name in bindings.items()},
-            "producers": configuration.producer_bindings(self.config),
-            "selfBinding": configuration.HOST_BINDING,
-        }
-        (worker / "settings.mjs").write_text(f"export const settings = {json.dumps(settings)};\n", "utf-8")
-        javascript = self._javascript.read_text("utf-8") if self._javascript else None
-        (worker / "main.mjs").write_text(handlers.main_module(self.handlers, javascript), "utf-8")
-
-    def _take_handlers(self, found: Mapping[str, list[str] | None]) -> bool:
-        """Whether the Worker runs with the handlers that its classes have; else it is reloaded with them."""
-        missing = [name for name, names in found.items() if names is None]
-        if missing:
-            raise LocalHostError(
-                f"{self.project.name}: the main module {self.files.main}.py has no class named"
-                f" {' and none named '.join(missing)} (a class counts under its __name__, an alias does not;"
-                " and __all__ must name it, if there is one)"
-            )
-        actual = {name: list(names or []) for name, names in found.items()}
-        if actual == self.handlers:
-            return True
-        self.handlers = actual
-        self._log_start = len(self.log())
-        self._write_main()
-        self._await_reload()
-        return False
-
-    def _write_files(self) -> bool:
-        """Writes the Worker's files where wrangler watches for changes; False if nothing has changed."""
-        packed = self.files.packed()
-        path = self._folder / "worker" / "files.bin"
-        if path.exists() and path.read_bytes() == packed:
-            return False
-        new = self._folder / "files.bin"
-        new.write_bytes(packed)
-        new.replace(path)
-        return True
 
     def _require_running(self) -> None:
         if self._wrangler is None:
@@ -445,14 +381,3 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def _remove_abandoned() -> None:
-    """Removes what a process that was killed could not."""
-    for folder in packages.cache().glob("instance-*-*"):
-        try:
-            os.kill(int(folder.name.split("-")[1]), 0)
-        except ProcessLookupError:
-            shutil.rmtree(folder, ignore_errors=True)
-        except PermissionError:
-            pass

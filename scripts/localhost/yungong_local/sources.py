@@ -31,14 +31,18 @@ class Project:
         self.source = (source or main.parent).resolve()
         self.main = main.stem
         self._vendored = folder / "python_modules"
-        rules = (rule for rule in config.get("rules", []) if rule["type"] in ("Text", "Data", "PythonModule"))
+        rules = (
+            rule for rule in config.get("rules", []) if rule.get("type") in ("Text", "Data", "PythonModule")
+        )
         self._globs = (*_GLOBS, *(glob.rpartition("/")[2] for rule in rules for glob in rule["globs"]))
 
     def files(self) -> dict[str, Path]:
         """The Worker's files, by their path in it."""
-        files = {file.relative_to(self.source).as_posix(): file for file in self._found(self.source)}
+        files = {
+            file.relative_to(self.source).as_posix(): file for file in self._found(self.source, self._globs)
+        }
         for folder, names in self._packages():
-            found = (file for name in names for file in self._found(folder / name))
+            found = (file for name in names for file in self._found(folder / name, ("*",)))
             files |= {f"python_modules/{file.relative_to(folder).as_posix()}": file for file in found}
         return files
 
@@ -55,13 +59,13 @@ class Project:
         if self._vendored.is_dir():
             yield self._vendored, ("",)
 
-    def _found(self, path: Path) -> Iterator[Path]:
+    def _found(self, path: Path, globs: tuple[str, ...]) -> Iterator[Path]:
         if path.is_file():
             yield path
         for folder, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if self._belongs(Path(folder, name)))
             for name in sorted(names):
-                if not name.startswith(".") and any(fnmatch(name, glob) for glob in self._globs):
+                if not name.startswith(".") and any(fnmatch(name, glob) for glob in globs):
                     yield Path(folder, name)
 
     def _belongs(self, folder: Path) -> bool:
