@@ -8,10 +8,9 @@ import subprocess
 from pathlib import Path
 from textwrap import dedent
 
-import httpx
 import pytest
 from repository import ROOT, LocalHost
-from yungong_local import configuration, packages
+from yungong_local import Worker, configuration, packages
 
 # Of the SDK: its modules, and what every installer leaves beside them.
 SDK = re.compile(
@@ -112,8 +111,8 @@ def test_the_names_inside_the_sdk_that_the_package_relies_on_are_there(tmp_path:
     source = "".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
     relied_on = set(re.findall(r'unwrap\(\w+, "(\w+)"\)', source))
     (tmp_path / "entry.py").write_text(dedent(RELIED_ON), "utf-8")
-    with LocalHost(source=tmp_path, testing=True) as host:
-        host.control("deliver", queue="yungong-pages", bodies=[1])
-        found = httpx.get(host.url, trust_env=False).json()
+    with LocalHost(source=tmp_path, testing=True) as host, Worker(host) as worker:
+        worker.deliver("yungong-pages", [1])
+        found = worker.fetch("GET", "/").json()
     assert [name for name, there in found.items() if not there] == [], "gone from the SDK"
     assert {name.rpartition(".")[2] for name in found} == relied_on

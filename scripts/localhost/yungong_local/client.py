@@ -106,6 +106,8 @@ class Worker:
         self._log_start = len(host.log())
 
     def __enter__(self) -> Self:
+        time.sleep(0.002)  # what this test sends bears a later millisecond
+        self.host.control("open", nowMs=int(time.time() * 1000) - 1)
         return self
 
     def __exit__(
@@ -159,19 +161,13 @@ class Worker:
         while running and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
             running = self.host.control("running")
+        touched = self.host.control("touched")
         if running:
             # What cannot be waited for is ended with the whole runtime; storage stays, to be emptied below.
-            touched = self.host.control("touched")
             self.host.restart()
-            self.host.control("wipe", touched=touched, shared=self._shared)
-            self._open()
+        self.host.control("wipe", touched=touched, shared=self._shared)
+        if running:
             raise LocalHostError(f"{running} events of the test still ran {SETTLE_SECONDS:g} s after its end")
-        self.host.control("wipe", touched=self.host.control("touched"), shared=self._shared)
-        self._open()
-
-    def _open(self) -> None:
-        self.host.control("open", nowMs=int(time.time() * 1000))
-        time.sleep(0.002)  # messages of the next test bear a later millisecond
 
 
 def _index(message_id: str) -> int:

@@ -1,12 +1,11 @@
-// Keeps tests apart: remembers which objects a test has used, what it sent and what still runs; between two tests
-// no batch and no alarm reaches Python, and afterwards no message does that was sent before. Only for tests: in
-// development all this only counts.
+// Keeps tests apart: remembers which objects a test has used, what it sent and what still runs. Outside of a test no
+// batch and no alarm reaches Python, and in one no message does that was sent before it. In development it only counts.
 import { settings } from "./settings.mjs";
 
 const touched = new Map(); // "class id" -> [class, id]
 const sent = new Map(); // queue -> bodies
 let running = 0;
-let between = false;
+let between = settings.testing; // until a test begins
 let began = 0; // messages up to this time, in Unix milliseconds, are of an earlier test
 let self; // the Worker's binding to itself
 let bindings;
