@@ -91,13 +91,15 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
         """Enter the application for a `durable-alarm` event; the runtime passes what it knows of it."""
         from . import alarm  # with the first alarm that fires: most Workers set none
 
-        retries = await alarm.begin_firing(self._durable, *platform.alarm_info(info))
+        scheduled_ms, platform_retries = platform.alarm_info(info)
+        retries = await alarm.begin_firing(self._durable, scheduled_ms, platform_retries)
         if retries is None:
             return
         failed = True
         self._durable.alarm_fires = True
         try:
-            await run(_object_event(self, "durable-alarm", retries), self._app.enter, "durable-alarm")
+            event = _object_event(self, "durable-alarm", retries, scheduled_ms)
+            await run(event, self._app.enter, "durable-alarm")
             failed = False
         finally:
             self._durable.alarm_fires = False
@@ -125,7 +127,9 @@ def _worker_event(worker: Worker, kind: str, batch: platform.Batch | None = None
     )
 
 
-def _object_event(instance: DurableObject, kind: str, alarm_retries: int = 0) -> Event:
+def _object_event(
+    instance: DurableObject, kind: str, alarm_retries: int = 0, alarm_scheduled_ms: int = 0
+) -> Event:
     return Event(
         kind,
         instance._app,
@@ -133,6 +137,7 @@ def _object_event(instance: DurableObject, kind: str, alarm_retries: int = 0) ->
         instance._execution,
         durable=instance._durable,
         alarm_retries=alarm_retries,
+        alarm_scheduled_ms=alarm_scheduled_ms,
     )
 
 

@@ -44,6 +44,7 @@ class Event:
         "_tasks",
         "aborted",
         "alarm_retries",
+        "alarm_scheduled_ms",
         "app",
         "batch",
         "closed",
@@ -65,6 +66,7 @@ class Event:
         durable: Durable | None = None,
         batch: platform.Batch | None = None,
         alarm_retries: int = 0,
+        alarm_scheduled_ms: int = 0,
         transaction: Transaction | None = None,
         keep_alive: Callable[[Any], None] | None = None,
     ) -> None:
@@ -75,6 +77,7 @@ class Event:
         self.durable = durable
         self.batch = batch
         self.alarm_retries = alarm_retries
+        self.alarm_scheduled_ms = alarm_scheduled_ms
         self.transaction = transaction
         self.deadline_s = 0.0  # on the monotonic clock; whoever runs the handler sets it
         self.closed = False
