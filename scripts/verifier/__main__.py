@@ -84,8 +84,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--pythonic",
         action="store_true",
-        help="run scripts through yungong.pythonic; a case that asks for what has no Python value or call is listed as"
-        " meaningless, with the reason",
+        help="run scripts through yungong.pythonic; a case that asks for what has no Python value or call is"
+        " listed as meaningless, with the reason",
     )
     options = parser.parse_args()
     if options.pythonic and (options.url is not None or options.self_test):

@@ -75,13 +75,12 @@ def judge(exchange: Exchange, answer: Answer, scope: Scope) -> Judgement:
     return judgement
 
 
-def _excuses(body: Json) -> list[str]:
-    results = body.get("results", []) if isinstance(body, dict) else []
-    return [
-        result["message"]
-        for result in results
-        if isinstance(result, dict) and result.get("error") == MEANINGLESS
-    ]
+def _excuses(answer: Json) -> list[str]:
+    if isinstance(answer, dict):
+        if answer.get("error") == MEANINGLESS:
+            return [answer["message"]]
+        return _excuses(list(answer.values()))
+    return [excuse for one in answer for excuse in _excuses(one)] if isinstance(answer, list) else []
 
 
 def shared_a_batch(outcome: Outcome) -> bool:

@@ -18,6 +18,7 @@ from .script import FUNCTIONS, MalformedScript, check_steps, face, read_json, ru
 
 # A difference of length tells something only near the smallest limit of size.
 _SHORT = 100_000
+_SPELLING = "a value has no spelling"
 _FAILED = "持久事务失败："
 _OPTIONS = {"prefix": str, "start": str, "startAfter": str, "end": str, "limit": int, "reverse": bool}
 
@@ -25,7 +26,6 @@ app = App()
 _missing: Any = object()
 _firing: ContextVar[Firing | None] = ContextVar("firing", default=None)
 _batch: ContextVar[Batch | None] = ContextVar("batch", default=None)
-_argument: ContextVar[list[Any] | None] = ContextVar("argument", default=None)
 _results: ContextVar[list[Any] | None] = ContextVar("results", default=None)
 
 
@@ -62,7 +62,6 @@ async def consume(batch: Batch) -> None:
 @app.transaction
 async def transact(_transaction: Transaction, steps: list[Any]) -> list[Any]:
     results: list[Any] = []
-    _argument.set(steps)
     _results.set(results)
     check_steps(steps)
     await run_steps(steps)
@@ -81,10 +80,7 @@ async def _run_transaction(argument: str) -> str:
 
 
 def _transaction_argument() -> str:
-    argument = _argument.get()
-    if argument is None:
-        raise Meaningless("a transaction's parameter is its function's arguments")
-    return _text(argument)
+    raise Meaningless("a transaction's parameter is its function's arguments")
 
 
 def _complete_transaction(result: str) -> None:
@@ -93,7 +89,10 @@ def _complete_transaction(result: str) -> None:
         raise Meaningless("a transaction's result is what its function returns")
     if results:
         raise Meaningless("a function returns once")
-    results.append(_value(result))
+    value = _value(result)
+    if result not in (json.dumps(value), _text(value)):
+        raise Meaningless(_SPELLING)
+    results.append(value)
 
 
 def _rollback_transaction() -> None:
@@ -203,14 +202,20 @@ def _value(text: Any) -> Any:
         value = read_json(text)
     except MalformedScript:
         raise Meaningless("a text that is no JSON, or nests past 100 levels, says no value") from None
+    json.loads(text, object_pairs_hook=_check_names)
     try:
         written = values.write(value, 100, "")
     except (TypeError, ValueError):
         raise Meaningless("the value is refused, with its path: too large, infinite or no Unicode") from None
     size = len(text.encode())
     if size > _SHORT and size != len(written.encode()):
-        raise Meaningless("a value has no spelling: what the text's own length does is not asked")
+        raise Meaningless(_SPELLING)
     return value
+
+
+def _check_names(members: list[tuple[str, Any]]) -> None:
+    if len(dict(members)) < len(members):
+        raise Meaningless("a dict has a key once")
 
 
 def _text(value: Any) -> str:
