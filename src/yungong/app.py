@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
-from .events import KINDS
+from .kinds import KINDS, Kind
+
+__all__ = ["App"]
 
 if TYPE_CHECKING:
     from .pythonic import Batch, Firing, Json, Transaction
@@ -43,11 +45,11 @@ class App:
                 in. Left out, handlers are registered with `on`.
         """
         self._start = start
-        self._handlers: dict[str, Callable[..., Any]] = {}
+        self._handlers: dict[Kind, Callable[..., Any]] = {}
         self._consumers: Consumers | None = None
         self._transactions: Transactions | None = None
 
-    def on(self, kind: str) -> Callable[[Handler], Handler]:
+    def on(self, kind: Kind) -> Callable[[Handler], Handler]:
         """Register the decorated function for events of `kind`.
 
         It is called with the request in a `fetch` or `durable-fetch` event, and without arguments in any
@@ -161,7 +163,7 @@ class App:
             self._transactions = transactions
         return self._transactions.add(name, function)
 
-    def enter(self, kind: str, *request: Any) -> Any:
+    def enter(self, kind: Kind, *request: Any) -> Any:
         """Call the handler for an event of `kind`, with its request where it has one.
 
         Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from .. import alarm as texts
 from .. import platform
@@ -74,5 +74,5 @@ async def delete() -> None:
 
 def firing() -> Firing:
     """Return the alarm that the current event is."""
-    event = open_event()
-    return Firing(event.alarm_retries, times.at_ms(event.alarm_scheduled_ms))
+    event = cast("texts.AlarmEvent", open_event())
+    return Firing(event.retries, times.at_ms(event.scheduled_ms))

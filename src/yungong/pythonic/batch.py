@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..events import open_event
 from ..queue import 确认队列消息, 读取队列批次, 重试队列消息
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
+    from ..queue import QueueEvent
     from .queue import Delay
 
 
@@ -118,8 +119,7 @@ class Consumers:
         Raises:
             LookupError: it has none.
         """
-        batch = open_event().batch
-        name = batch.queue if batch is not None else ""
+        name = cast("QueueEvent", open_event()).batch.queue
         handler = self._handlers.get(name) or self._handlers.get(None)
         if handler is None:
             raise LookupError(f"应用没有登记队列 {name} 的消费入口")

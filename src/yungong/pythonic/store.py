@@ -7,16 +7,15 @@ and with which error, is said by the function of the specification that each one
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .. import store as texts
-from ..events import open_event
+from ..durable import durable_event
+from ..keyvalue import MAX_VALUE_LEVELS
 from . import listing, values
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-    from ..events import DurableEvent
 
 
 async def get(key: str, default: Any = None) -> Any:
@@ -41,7 +40,7 @@ async def put(key: str, value: values.Json) -> None:
         TypeError, ValueError: something in the value is no JSON value; the sentence tells its path.
         豫言异常: as 写入持久仓键值. The store is unchanged, in every case.
     """
-    await texts.写入持久仓键值(key, values.write(value, texts.MAX_VALUE_LEVELS, "值"))
+    await texts.写入持久仓键值(key, values.write(value, MAX_VALUE_LEVELS, "值"))
 
 
 async def delete(key: str) -> bool:
@@ -120,8 +119,7 @@ def _range(
 
 
 def _first_key(options: str) -> str | None:
-    event = cast("DurableEvent", open_event())
-    found = event.durable.storage.list(options)
+    found = durable_event().durable.storage.list(options)
     return found[0][0] if found.length else None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from .. import transaction as texts
 from ..errors import reason, 豫言异常
-from ..store import MAX_VALUE_LEVELS
+from ..keyvalue import MAX_VALUE_LEVELS
 from . import listing, values
 from .store import _first_key, _range
 
