@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import platform
@@ -9,6 +10,8 @@ from ..queue import MAX_BATCH_ITEMS, MAX_BODIES_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+_MAY_DIFFER = re.compile(r"[0-9](?:\.0|e)")
 
 
 class Item(NamedTuple):
@@ -52,6 +55,6 @@ def _canonical_size(body: str) -> int:
 
     Only floats are spelt otherwise there: 1.0 as 1, 1e+20 as 100000000000000000000.
     """
-    if ".0" in body or "e" in body:
+    if _MAY_DIFFER.search(body):
         body = platform.stringify(platform.parse(body))
     return len(body.encode())

@@ -76,7 +76,7 @@ def _step(key: str) -> str:
 
 def _described(value: Any) -> str:
     name = type(value).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[0] in 'AEIOaeiou' else 'a'} {name}"
 
 
 def _instead(value: Any) -> str:
