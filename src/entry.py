@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from verification import door, native
+from verification import door, native, pythonic
 from verification.application import app
 from yungong import DurableObject, Worker
 
@@ -17,6 +17,8 @@ class Default(Worker, app=app):
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, native.RecordedEnvironment(env))
+        if native.variable("FACE") == "pythonic":
+            self._app = pythonic.app
 
     async def fetch(self, request: Any) -> Any:
         return await door.admit(request, super().fetch)
@@ -30,6 +32,8 @@ class DurableStore(DurableObject, app=app):
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, native.RecordedEnvironment(env))
+        if native.variable("FACE") == "pythonic":
+            self._app = pythonic.app
 
     async def fetch(self, request: Any) -> Any:
         return await door.answer(super().fetch, await request.text())

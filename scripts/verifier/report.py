@@ -13,7 +13,7 @@ from .run import Outcome
 from .selftest import Finding
 
 FEW_FINDINGS = 60
-COLOURS = {"holds": "green", "differs": "bold red", "unsettled": "yellow"}
+COLOURS = {"holds": "green", "differs": "bold red", "unsettled": "yellow", "meaningless": "dim"}
 
 
 def table(outcomes: list[Outcome]) -> Table:
@@ -34,7 +34,7 @@ def table(outcomes: list[Outcome]) -> Table:
 def show(outcomes: list[Outcome], output: Console, platform: str, seconds: float) -> None:
     """The table, then each difference, each open claim and what was recorded, then one line of counts."""
     output.print(table(outcomes))
-    for verdict in ("holds", "unsettled", "differs"):
+    for verdict in ("holds", "meaningless", "unsettled", "differs"):
         for outcome in outcomes:
             if outcome.verdict == verdict and outcome.detail:
                 colour = COLOURS[verdict]
@@ -43,6 +43,8 @@ def show(outcomes: list[Outcome], output: Console, platform: str, seconds: float
                 )
                 output.print(f"    {escape(outcome.detail)}", highlight=False)
     counts = {verdict: sum(one.verdict == verdict for one in outcomes) for verdict in COLOURS}
+    if not counts["meaningless"]:
+        del counts["meaningless"]
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     output.print(f"{len(outcomes)} cases on {escape(platform)}: {told} ({seconds:.0f} s)", highlight=False)
 
