@@ -4,9 +4,10 @@ import json
 from datetime import timedelta
 from html import escape
 
-from application import app
 from workers import env, fetch
 from yungong.pythonic import Batch
+
+from application import app
 
 RESULTS = "results"
 LONGEST_S = 3600

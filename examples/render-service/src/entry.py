@@ -1,12 +1,13 @@
-"""The service's requests: /CUSTOMER/jobs takes a job and lists them, /CUSTOMER/jobs/ID tells how one stands."""
+"""The service's requests: /CUSTOMER/jobs takes a job and lists them, /CUSTOMER/jobs/ID tells of one."""
 
 from urllib.parse import parse_qs, urlsplit
+
+from workers import Response, env
+from yungong import DurableObject, Worker
 
 import consumer  # registers its handlers
 import jobs
 from application import app
-from workers import Response, env
-from yungong import DurableObject, Worker
 
 
 @app.fetch

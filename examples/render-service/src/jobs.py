@@ -3,9 +3,10 @@
 import time
 from datetime import timedelta
 
-from application import app
 from workers import Response
 from yungong.pythonic import Firing, Queue, Transaction, alarm, store
+
+from application import app
 
 PER_MINUTE = 5
 RESEND = timedelta(seconds=30)

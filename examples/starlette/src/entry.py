@@ -1,11 +1,12 @@
-"""Notebooks: one Starlette application answers for the Worker, another one inside each notebook's object."""
+"""Notebooks: a Starlette application answers for the Worker, another one in each notebook's object."""
 
-import notebook
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from workers import asgi, env
 from yungong import App, DurableObject, Worker
+
+import notebook
 
 app = App()
 
@@ -14,6 +15,7 @@ async def home(request):
     return PlainTextResponse("PUT, GET or DELETE /notebooks/NAME/notes/KEY\n")
 
 
+# --8<-- [start:enter]
 front = Starlette(routes=[Route("/", home)])
 inside = notebook.application(app)
 
@@ -29,6 +31,9 @@ async def serve(request):
 @app.durable_fetch
 async def answer(request):
     return await asgi.fetch(inside, request, env)
+
+
+# --8<-- [end:enter]
 
 
 class Default(Worker, app=app): ...

@@ -18,7 +18,8 @@ def application(app):
         return written
 
     async def put(request):
-        return JSONResponse({"written": await write(request.path_params["key"], (await request.json())["note"])})
+        note = (await request.json())["note"]
+        return JSONResponse({"written": await write(request.path_params["key"], note)})
 
     async def get(request):
         note = await store.get(request.path_params["key"])
