@@ -10,7 +10,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
-SPECIFICATIONS = {"持久告警": "durable-alarm.md", "持久事务": "durable-transaction.md", "消息队列": "message-queue.md"}
+SPECIFICATIONS = {
+    "持久告警": "durable-alarm.md",
+    "持久事务": "durable-transaction.md",
+    "消息队列": "message-queue.md",
+}
 _REFERENCE = re.compile(r"\[([^]]+)\]\(\.\./([^/]+)/规范\.汉语\.md\)")
 
 

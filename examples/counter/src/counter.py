@@ -1,12 +1,15 @@
 """One counter: its total, the sockets that hear of it, and a table of the days that are closed."""
 
 import json
+from contextlib import suppress
 
 from workers import Response
 from yungong import DurableObject, current_instance, durable_method
 from yungong.pythonic import Transaction, store
 
 from application import app
+
+DAYS = "CREATE TABLE IF NOT EXISTS days (day TEXT PRIMARY KEY, total INTEGER)"
 
 
 @app.transaction
@@ -16,18 +19,21 @@ async def add(transaction: Transaction, by: int) -> int:
     return total
 
 
+class AlreadyClosed(Exception):
+    """The day has its row: a cron event may come twice."""
+
+
 # --8<-- [start:sql]
 @app.transaction
-async def close(transaction: Transaction, day: str) -> bool:
+async def close(transaction: Transaction, day: str) -> None:
     """Move the total into the table of days: both change, or neither."""
     sql = current_instance().ctx.storage.sql
-    sql.exec("CREATE TABLE IF NOT EXISTS days (day TEXT PRIMARY KEY, total INTEGER)")
-    if sql.exec("SELECT 1 FROM days WHERE day = ?", day).toArray().length:
-        return False  # a cron event may come twice
+    sql.exec(DAYS)
     total = await transaction.get("total", default=0)
     await transaction.delete("total")
-    sql.exec("INSERT INTO days VALUES (?, ?)", day, total)
-    return True
+    sql.exec("INSERT OR IGNORE INTO days VALUES (?, ?)", day, total)
+    if not sql.exec("SELECT changes() AS added").one()["added"]:
+        raise AlreadyClosed(day)  # the total stays
 
 
 # --8<-- [end:sql]
@@ -49,13 +55,14 @@ class Counter(DurableObject, app=app):
 
     @durable_method
     async def close_day(self, day):
-        if await close(day):
+        with suppress(AlreadyClosed):
+            await close(day)
             self.tell(0)
 
     @durable_method
     async def days(self):
         sql = self.ctx.storage.sql
-        sql.exec("CREATE TABLE IF NOT EXISTS days (day TEXT PRIMARY KEY, total INTEGER)")
+        sql.exec(DAYS)
         rows = sql.exec("SELECT day, total FROM days ORDER BY day").raw().toArray()
         return json.dumps([[day, total] for day, total in rows])
 
