@@ -80,6 +80,14 @@ def test_the_readmes_example_is_the_first_of_the_examples() -> None:
     assert example == (ROOT / "examples/first/src/entry.py").read_text("utf-8")
 
 
+def test_links_between_files_lead_somewhere() -> None:
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES):
+        if page.parent.name == "spec":
+            continue  # verbatim copies, which name specifications that are not here
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page}: {target}"
+
+
 def test_tables_are_those_of_the_source(site: Path) -> None:
     how = (site / "how.html").read_text("utf-8")
     for state in ("Armed", "Running", "Retrying", "Deleted"):
