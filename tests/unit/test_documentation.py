@@ -26,7 +26,16 @@ cli()
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the built pages."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-c", BUILD, "build", "--quiet", "--strict", "--site-dir", folder]
+    command: list[str | Path] = [
+        sys.executable,
+        "-c",
+        BUILD,
+        "build",
+        "--quiet",
+        "--strict",
+        "--site-dir",
+        folder,
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder
