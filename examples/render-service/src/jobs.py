@@ -9,7 +9,7 @@ from yungong.pythonic import Firing, Queue, Transaction, alarm, store
 from application import app
 
 PER_MINUTE = 5
-RESEND = timedelta(seconds=30)
+LONGEST_SOURCE = 2000
 
 pages = Queue("PAGES")
 
@@ -34,19 +34,21 @@ async def admit(transaction: Transaction, customer: str, source: str, now_s: flo
     await transaction.put("last", number)
     job = f"{number:08}"  # in the order of the listing
     await transaction.put(f"job:{job}", {"source": source, "state": "waiting"})
-    # The message is sent after the commit. Should that fail, the alarm, committed with it, does it.
+    # What is sent stands or falls with it: the alarm does it, at once and after the commit.
     await transaction.put(f"unsent:{job}", {"customer": customer, "job": job, "source": source})
-    await alarm.set(RESEND)
+    await alarm.set(timedelta(0))
     return job
 
 
 async def accept(customer, wanted):
     """Take a job and tell its id, or tell when to come again."""
+    source = wanted.get("source")
+    if not isinstance(source, str) or len(source) > LONGEST_SOURCE:
+        return Response(f"source must be a text of at most {LONGEST_SOURCE} characters\n", status=400)
     try:
-        job = await admit(customer, wanted["source"], time.time())
+        job = await admit(customer, source, time.time())
     except TooMany as error:
         return Response(f"{error}\n", status=429, headers={"Retry-After": str(error.wait_s)})
-    await send_unsent()
     return Response.json({"job": job}, status=202)
 
 
@@ -54,15 +56,12 @@ async def accept(customer, wanted):
 
 
 # --8<-- [start:outbox]
-async def send_unsent():
+@app.durable_alarm
+async def send_unsent(firing: Firing):
+    """Send what was noted; an error that escapes has the platform retry the alarm."""
     async for key, message in store.items(prefix="unsent:"):
         await pages.send(message)
         await store.delete(key)
-
-
-@app.durable_alarm
-async def resend(firing: Firing):
-    await send_unsent()  # an error that escapes has the platform retry the alarm
 
 
 # --8<-- [end:outbox]

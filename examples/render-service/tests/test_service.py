@@ -38,14 +38,23 @@ def ask(worker, address, customer="anna"):
     return worker.fetch("POST", f"/{customer}/jobs", json={"source": address})
 
 
-def settled(worker, job):
-    """How the job stands, once it is settled."""
+def eventually(found):
+    """What `found` returns, once it is true."""
     for _ in range(400):
-        entry = worker.fetch("GET", f"/anna/jobs/{job}").json()
-        if entry["state"] != "waiting":
-            return entry
+        if result := found():
+            return result
         time.sleep(0.05)
-    raise AssertionError("the job still waits after 20 s")
+    raise AssertionError("it has not come after 20 s")
+
+
+def settled(worker, job, customer="anna"):
+    """How the job stands, once it is settled."""
+
+    def found():
+        entry = worker.fetch("GET", f"/{customer}/jobs/{job}").json()
+        return entry if entry["state"] != "waiting" else None
+
+    return eventually(found)
 
 
 def test_a_page_is_rendered(worker, source):
@@ -101,13 +110,17 @@ def test_jobs_are_listed_page_by_page(worker, source):
     assert len(first) == 3
 
 
-def test_what_was_not_sent_is_sent_by_the_alarm(worker, source):
-    customer = worker.object("CUSTOMERS", "carl")
-    customer.fetch("POST", "/carl/jobs", json={"source": f"{source}/404"})
-    assert customer.alarm() is not None
-    customer.fire_alarm()
-    assert len(worker.sent("pages")) == 1  # it had been sent: nothing was left to do
-    assert not [key for key in customer.entries() if key.startswith("unsent:")]
+def test_what_was_sent_is_noted_no_more(worker, source):
+    customer = worker.object("CUSTOMERS", "dora", shared=True)
+    settled(worker, ask(worker, f"{source}/404", "dora").json()["job"], "dora")
+    eventually(lambda: not [key for key in customer.entries() if key.startswith("unsent:")])
+    assert customer.alarm() is None
+
+
+def test_a_source_that_is_no_text_or_too_long_is_refused(worker):
+    for source in (None, "x" * 2001):
+        assert ask(worker, source).status_code == 400
+    assert worker.fetch("GET", "/anna/jobs").json() == {}
 
 
 def test_nobody_else_can_tell_a_result(worker):
