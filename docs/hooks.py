@@ -44,17 +44,14 @@ def interfaces() -> str:
     table = tomllib.loads((ROOT / "bindings/interfaces.toml").read_text("utf-8"))
     rows = [
         [
-            f"`{name}`",
-            f"`{function['alias']}`",
-            f"{function['interface']} · {function['section']}",
-            "await" if function["async"] else "",
+            f"`{name}`<br>`{function['alias']}`",
+            f"{'await ' if function['async'] else ''}`{function['returns']}`",
             function["events"] if isinstance(function["events"], str) else ", ".join(function["events"]),
-            f"`{function['returns']}`",
             "<br>".join(f"`{call}`" for call in function["platform"]),
         ]
         for name, function in table.items()
     ]
-    return _table(["function", "alias", "defined in", "", "events", "returns", "platform calls"], rows)
+    return _table(["function", "returns", "events", "platform calls"], rows)
 
 
 def _specification(found: re.Match[str]) -> str:
