@@ -207,7 +207,7 @@ def _exchange(value: Json) -> Exchange:
     for step in steps:
         check_step(step)
         check(step, matchers=False)
-        if "until_s" in value and not _only_reads(step):
+        if "until_s" in value and not only_reads(step):
             raise VectorError("a request with until_s is repeated, so its steps may only read")
     return Exchange(
         object=value["object"],
@@ -220,8 +220,13 @@ def _exchange(value: Json) -> Exchange:
     )
 
 
-def _only_reads(step: Json) -> bool:
-    return step.get("call") in READING or step.get("native") in ("get", "alarm", "instance") or "kind" in step
+def only_reads(step: Json) -> bool:
+    """Whether a step changes nothing, so that it may be repeated."""
+    return (
+        step.get("call") in READING
+        or step.get("native") in ("get", "alarm", "instance", "now")
+        or "kind" in step
+    )
 
 
 def check_step(step: Json) -> None:
