@@ -63,8 +63,12 @@ def encode(value: Json) -> bytes:
 
 def is_confidential(url: str) -> bool:
     """Whether what is sent there stays secret: over https, or on this machine."""
-    address = urlsplit(url)
-    return address.scheme == "https" or address.hostname in ("127.0.0.1", "::1", "localhost")
+    return urlsplit(url).scheme == "https" or is_this_machine(url)
+
+
+def is_this_machine(url: str) -> bool:
+    """Whether an address is one of this machine's own."""
+    return urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
 
 
 class Client:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from .client import is_this_machine
 from .forms import Json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,21 +54,37 @@ def describe(facts: dict[str, Json], url: str | None) -> Platform:
         "python": facts.get("python"),
         "sdk": facts.get("sdk") or (None if url else importlib.metadata.version("workers-runtime-sdk")),
         "yungong": f"source {facts.get('source')}",
-        "verifier": f"{_project_version()}, source {source_digest()}",
+        "verifier": f"{_project_version()}, {verifier_digest()}",
     }
     config = tomllib.loads((ROOT / "wrangler.toml").read_text("utf-8"))
-    label = urlsplit(url).netloc if url else f"local workerd {workerd}, not the cloud"
-    return Platform(label, "cloud" if url else "local", versions, config["compatibility_date"], facts)
+    label = f"local workerd {workerd}, not the cloud"
+    if url:
+        label = urlsplit(url).netloc + (", this machine and not the cloud" if is_this_machine(url) else "")
+    where = "cloud" if url and not is_this_machine(url) else "local"
+    return Platform(label, where, versions, config["compatibility_date"], facts)
 
 
 def source_digest(source: Path = ROOT / "src") -> str:
     """The digest of the deployable Worker's sources, as the Worker makes it of its own."""
+    parts = [source / part for part in PARTS]
+    return _digest(source, [file for part in parts for file in _files(part, "*.py")])
+
+
+def verifier_digest() -> str:
+    """The digest of what judges: this verifier and the vectors."""
+    files = [*_files(ROOT / "scripts" / "verifier", "*.py"), *_files(ROOT / "tests" / "vectors", "*.json")]
+    return _digest(ROOT, files)
+
+
+def _files(path: Path, pattern: str) -> list[Path]:
+    return [path] if path.is_file() else sorted(path.rglob(pattern))
+
+
+def _digest(folder: Path, files: list[Path]) -> str:
     digest = hashlib.sha256()
-    for part in PARTS:
-        path = source / part
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            digest.update(f"{file.relative_to(source).as_posix()}\0".encode())
-            digest.update(file.read_bytes() + b"\0")
+    for file in files:
+        digest.update(f"{file.relative_to(folder).as_posix()}\0".encode())
+        digest.update(file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

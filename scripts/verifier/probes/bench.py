@@ -30,8 +30,8 @@ class Unmeasured(Exception):
 class Bench:
     """The bench of one probe in one run.
 
-    `pace` scales what is waited, for stand-ins that need less; `redeploy` deploys the Worker anew, where there
-    is a way; `facts` are what the Worker told of itself.
+    `pace` scales what is waited, for stand-ins that need less; `redeploy` deploys the Worker anew, where
+    there is a way; `facts` are what the Worker told of itself.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ async def _measure_value(form: str, bench: Bench) -> Measurement:
         step = {"native": "store-text", "key": "k", "form": form, "bytes": size}
         told, there = await bench.see("a", step, _call("列举持久仓键值", '{"prefix": "k", "limit": 1}'))
         if told is None:
-            return there != "[]"
+            return bool(there != "[]")
         refusals.append({"bytes": size, "message": told["message"]})
         return False
 
@@ -193,7 +193,7 @@ FORMS = {
     "ascii": ("ASCII text", "ASCII 文字"),
     "two-byte": ("a text with one character outside of Latin-1", "含一个 Latin-1 以外字符的文字"),
     "doubles": ("an array of fractions", "小数数组"),
-    "minus-zero": ("an array of −0", "−0 的数组"),
+    "minus-zero": ("an array of -0", "-0 的数组"),
 }
 
 

@@ -35,9 +35,10 @@ def judge_reset(measurement: Measurement) -> Judged:
     seconds, anew, kept = measurement["seconds"], measurement["made_anew"], measurement["committed"]
     answer = measurement["answer"]
     told = (
-        f"It ended after {seconds} s: {answer}; the object was {'' if anew else 'not '}made anew, the write is"
-        f" {'kept' if kept else 'gone'}.",
-        f"{seconds} 秒后结束：{answer}；对象{'已' if anew else '未'}重建，写入{'仍在' if kept else '已撤销'}。",
+        f"It ended after {seconds} s: {answer}; the object was {'' if anew else 'not '}made anew,"
+        f" the write is {'kept' if kept else 'gone'}.",
+        f"{seconds} 秒后结束：{answer}；对象{'已' if anew else '未'}重建，"
+        f"写入{'仍在' if kept else '已撤销'}。",
     )
     if anew and not kept and abs(seconds - SPECIFIED_S) <= TOLERANCE_S:
         return holds(*told)
