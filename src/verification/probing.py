@@ -51,7 +51,9 @@ def check(step: dict[str, Any]) -> None:
             not rest and form in FORMS and type(number) is int
         ):
             return
-        case {"native": "cell", "key": str(), "bytes": int(number), **rest} if not rest and type(number) is int:
+        case {"native": "cell", "key": str(), "bytes": int(number), **rest} if (
+            not rest and type(number) is int
+        ):
             return
         case {
             "native": "enqueue",

@@ -101,7 +101,10 @@ def test_every_form_is_in_the_readme() -> None:
 
 def test_the_worker_knows_the_same_steps() -> None:
     """The Worker has no schema at hand; what its modules match on is what the schema has."""
-    source = "".join((ROOT / "src/verification" / name).read_text("utf-8") for name in ("script.py", "native.py", "probing.py"))
+    source = "".join(
+        (ROOT / "src/verification" / name).read_text("utf-8")
+        for name in ("script.py", "native.py", "probing.py")
+    )
     patterns = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.MatchMapping)]
     keys = [[ast.literal_eval(key) for key in pattern.keys] for pattern in patterns]
     assert {one[0] for one in keys if one[0] not in ("bare", "json")} == set(STEPS)

@@ -12,7 +12,14 @@ from .scripts import call, fresh, post
 
 UNKNOWN = {"sentinel": "none of the protocol's"}
 VALUES: list[Any] = [None, True, False, 0, -1, 1.5, 1.0, "", "x", "date", "inside:map", [], [1], {}, [[]]]
-VALUES += [{"json": 1}, {"json": 1, "x": 2}, {"bare": None}, {"bare": 1, "x": 2}, [{"kind": True}], [{"other": 1}]]
+VALUES += [
+    {"json": 1},
+    {"json": 1, "x": 2},
+    {"bare": None},
+    {"bare": 1, "x": 2},
+    [{"kind": True}],
+    [{"other": 1}],
+]
 
 STEPS: list[dict[str, Any]] = [
     call("store_get", "k"),
