@@ -78,6 +78,7 @@ def render(report: Json) -> str:
         "count": _count,
         "worst_first": _worst_first,
         "json": _json,
+        "moment": _moment,
     }
     shown = visible(report)
     found = [*shown["cases"], *shown["probes"]]
@@ -89,6 +90,11 @@ def render(report: Json) -> str:
         timelines=[probe for probe in shown["probes"] if probe["timeline"]],
         verdicts=VERDICTS,
     )
+
+
+def write(path: Path, report: Json) -> None:
+    """Writes the page of a report that follows the schema."""
+    path.write_text(render(report), "utf-8")
 
 
 def visible(value: Json) -> Json:
@@ -123,6 +129,10 @@ def _worst_first(found: list[Json]) -> list[Json]:
 
 def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _moment(time: str) -> str:
+    return time.replace("+00:00", "Z").replace("T", " ").replace("Z", " UTC")
 
 
 def _chapters(report: Json) -> list[Chapter]:

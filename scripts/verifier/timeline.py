@@ -12,7 +12,8 @@ LEFT, RIGHT = 3.0, 97.0
 MANY = 60
 """Above so many moments the marks are small and bear no numbers."""
 MOST_LEVELS = 12
-FEWEST_TICKS = 4
+MOST_STEPS = 6
+"""Between two ticks; more labels would touch on a phone."""
 KINDS = frozenset({"set", "fire", "fail", "retry", "delivery", "ack", "give-up", "read"})
 LINE, MARGIN = 26, 14
 
@@ -120,12 +121,10 @@ def _ticks(first: float, last: float) -> Iterator[tuple[float, str]]:
     """A few round times, from the first moment on."""
     span = last - first
     if span <= 0:
-        yield 50.0, duration(first)
+        yield _x(first, first, last), duration(first)
         return
-    rough = span / FEWEST_TICKS
-    unit = 10 ** math.floor(math.log10(rough))
-    step = next(unit * factor for factor in (5, 2, 1) if unit * factor <= rough)
-    at = math.ceil(first / step) * step
-    while at <= last:
-        yield _x(at, first, last), duration(at)
-        at += step
+    unit = 10 ** math.floor(math.log10(span / MOST_STEPS))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * MOST_STEPS >= span)
+    for count in range(math.ceil(first / step), math.floor(last / step) + 1):
+        at_ms = count * step
+        yield _x(at_ms, first, last), f"{at_ms:g} ms" if last < 1000 else f"{at_ms / 1000:g} s"
