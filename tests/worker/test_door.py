@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from localhost.server import LocalHost
-
 from verifier.platform import source_digest
 
 from .scripts import call, eventually, fresh, post, run
@@ -60,7 +59,9 @@ def test_the_version_is_told_to_whom_has_the_token(worker: LocalHost) -> None:
 
 def test_an_answer_is_given_again_to_a_request_that_comes_again(worker: LocalHost) -> None:
     mark = {"native": "mark", "key": "marks", "label": "once"}
-    script = json.dumps({"object": fresh(), "event": "durable-fetch", "steps": [mark, call("store_get", "marks")]})
+    script = json.dumps(
+        {"object": fresh(), "event": "durable-fetch", "steps": [mark, call("store_get", "marks")]}
+    )
     headers = {"Authorization": f"Bearer {worker.token}", "Idempotency-Key": "a"}
     first, again = send(worker, script, headers), send(worker, script, headers)
     assert first.status_code == again.status_code == 200
