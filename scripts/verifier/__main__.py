@@ -143,12 +143,16 @@ def _test_itself(options: argparse.Namespace, outcomes: list[Outcome], output: C
 
 
 def _rehearse(output: Console) -> int:
-    from .rehearsal import STAND_INS, rehearse
+    from .faults import FAULTS
+    from .rehearsal import endure, rehearse
+    from .standins import STAND_INS
 
     with _local_worker(output) as host:
-        findings = _await(rehearse(host.url, host.token, STAND_INS))
-    report.show_findings("stand-in", findings, output)
-    return HOLDS if all(finding.noticed for finding in findings) else DIFFERS
+        stand_ins = _await(rehearse(host.url, host.token, STAND_INS))
+        faults = _await(endure(host.url, host.token, load(), FAULTS))
+    report.show_findings("stand-in", stand_ins, output)
+    report.show_findings("fault", faults, output)
+    return HOLDS if all(finding.noticed for finding in stand_ins + faults) else DIFFERS
 
 
 def _await(work: Coroutine[None, None, Found]) -> Found:

@@ -40,6 +40,9 @@ class Record:
             path.write_text(json.dumps(heading) + "\n", "ascii")
             if self.open:
                 self._write({"open": sorted(self.open)})
+        elif path and not path.read_text("ascii").endswith("\n"):
+            with path.open("a", encoding="ascii") as file:
+                file.write("\n")  # the last line was interrupted
 
     def opened(self, *names: str) -> None:
         """Objects are about to be used."""

@@ -24,7 +24,7 @@ CASES_AT_ONCE = 48
 POLL_FIRST_S = 0.2
 POLL_MOST_S = 0.8
 TRIES_ALONE = 3
-TRIES_LOST = 3
+TRIES_LOST = 5
 SLOW_S = 2.0
 """What a request takes beyond this is a cold start's or a bad connection's, and not the waiting case's."""
 

@@ -125,12 +125,13 @@ def judge_backoff(measurement: Measurement) -> Judged:
     """The first wait is about two seconds, and each is about twice the one before."""
     gaps = _gaps(measurement)
     told = ", ".join(f"{gap:.1f}" for gap in gaps)
+    if gaps and not 1.5 <= gaps[0] <= 4:
+        return differs(f"The waits were {told} s.", f"间隔依次为 {told} 秒。")
     if len(gaps) < 3:
         return unsettled(f"Only {len(gaps)} retries came in 90 s.", f"90 秒内只有 {len(gaps)} 次重试。")
     grows = all(1.4 < later / earlier < 2.9 for earlier, later in pairwise(gaps))
-    if not 1.5 <= gaps[0] <= 4 or not grows:
-        return differs(f"The waits were {told} s.", f"间隔依次为 {told} 秒。")
-    return holds(f"The waits were {told} s.", f"间隔依次为 {told} 秒。")
+    verdict = holds if grows else differs
+    return verdict(f"The waits were {told} s.", f"间隔依次为 {told} 秒。")
 
 
 # At least once

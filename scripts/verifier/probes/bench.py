@@ -82,6 +82,10 @@ class Bench:
             await self.wait(pause)
             pause = min(pause * 1.3, POLL_MOST_S)
 
+    def time(self) -> float:
+        """Seconds that passed, as they are waited here."""
+        return time.monotonic() / self._pace
+
     async def wait(self, seconds: float) -> None:
         """Let time pass."""
         await asyncio.sleep(seconds * self._pace)
