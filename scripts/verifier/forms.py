@@ -1,7 +1,7 @@
 """The forms of the vectors' small language: one-member objects whose name starts with `$`.
 
 A generator builds a value (in requests and in expectations alike); a matcher, allowed in expectations only,
-judges one. tests/vectors/README.md documents both, tests/vectors/schema/vectors.json defines where each may stand.
+judges one. tests/vectors/README.md documents both; tests/vectors/schema/vectors.json says where.
 """
 
 from __future__ import annotations

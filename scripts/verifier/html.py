@@ -1,4 +1,4 @@
-"""The report as one HTML page that stands alone: no script, no network; texts are escaped by the template engine."""
+"""The report as one HTML page that stands alone: no script, no network, texts escaped by the engine."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _spelt(character: str) -> str:
 
 def number(value: float | None) -> str:
     """Digits in groups of three; a dash for what is not known."""
-    return "–" if value is None else f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return "\N{EN DASH}" if value is None else f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _count(found: Iterable[Json], verdict: str) -> int:

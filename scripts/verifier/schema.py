@@ -1,4 +1,4 @@
-"""The forms of the protocol, the vectors and the report: tests/vectors/schema, and what is wrong in a sentence."""
+"""The forms of protocol, vectors and report: tests/vectors/schema, and what is wrong in a sentence."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from referencing import Registry, Resource
 SCHEMAS = Path(__file__).resolve().parents[2] / "tests" / "vectors" / "schema"
 SHOWN = 120
 
-# A number with a fraction of zero is an integer to JSON Schema, and none to Python's json, which reads the vectors.
-_Strict = extend(
+# 1.0 is an integer to JSON Schema, and none to Python's json, which reads the vectors and the steps.
+_Strict = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
 )
@@ -49,7 +49,7 @@ def problem(value: Any, name: str, definition: str = "") -> str | None:
 
     `name` is the schema's and `definition` one of its `$defs`, where the value is no whole document.
     """
-    # The schemas branch by if and then, not by oneOf: what is wrong stands at its place, nearest the root first.
+    # The schemas branch by if and then, not by oneOf: what is wrong stands at its own place.
     errors = _validator(name, definition).iter_errors(value)
     error = min(errors, key=lambda one: len(one.absolute_path), default=None)
     return None if error is None else _sentence(error)
@@ -58,15 +58,16 @@ def problem(value: Any, name: str, definition: str = "") -> str | None:
 def _sentence(error: ValidationError) -> str:
     place = _place(error.absolute_path)
     prefix = f"{place}: " if place else ""
-    rule = error.schema if isinstance(error.schema, dict) else {}
+    rule: dict[str, Any] = error.schema if isinstance(error.schema, dict) else {}
+    instance: Any = error.instance
     title = str(rule.get("title", "what it should be"))
     if error.validator == "additionalProperties":
-        unknown = sorted(set(error.instance) - set(rule.get("properties", ())))
+        unknown = sorted(set(instance) - set(rule.get("properties", ())))
         return f"{prefix}{title} knows no {', '.join(unknown)}"
     if error.validator == "required":
-        missing = [name for name in rule["required"] if name not in error.instance]
+        missing = [name for name in rule["required"] if name not in instance]
         return f"{prefix}{title} lacks {', '.join(missing)}"
-    return f"{prefix}{_shown(error.instance)} is not {title}"
+    return f"{prefix}{_shown(instance)} is not {title}"
 
 
 def _place(path: Iterable[str | int]) -> str:

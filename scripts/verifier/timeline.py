@@ -1,4 +1,4 @@
-"""Where a timeline's marks stand: places in percent of the width, so that the drawing fits a desktop and a phone."""
+"""Where a timeline's marks stand, in percent of the width: the drawing fits a desktop and a phone."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from .forms import Json
 
 LEFT, RIGHT = 3.0, 97.0
-MANY = 60
+MANY = 40
 """Above so many moments the marks are small and bear no numbers."""
 MOST_LEVELS = 12
+"""Of small marks; above, they cover each other."""
 MOST_STEPS = 6
 """Between two ticks; more labels would touch on a phone."""
 KINDS = frozenset({"set", "fire", "fail", "retry", "delivery", "ack", "give-up", "read"})
@@ -20,7 +21,7 @@ LINE, MARGIN = 26, 14
 
 @dataclass(frozen=True)
 class Mark:
-    """One moment as it is drawn: `x` in percent, `y` in pixels above which nothing else of its lane stands."""
+    """One moment as it is drawn: its middle, `x` in percent of the width and `y` in pixels."""
 
     number: int
     x: float
@@ -60,7 +61,7 @@ class Drawing:
 
 
 def lay_out(moments: list[Json]) -> Drawing:
-    """Places the moments of a report's timeline; marks that would touch on a phone stand one above the other."""
+    """Places a timeline's moments; marks that would touch on a phone stand one above the other."""
     ordered = sorted(moments, key=lambda one: one["at_ms"])
     numbered = len(ordered) <= MANY
     radius, gap = (9.0, 6.5) if numbered else (3.5, 2.5)
@@ -71,7 +72,7 @@ def lay_out(moments: list[Json]) -> Drawing:
     for name in names:
         own = [(number, one) for number, one in enumerate(ordered, 1) if one["lane"] == name]
         places = [_x(one["at_ms"], first, last) for _, one in own]
-        levels = list(_levels(places, gap))
+        levels = list(_levels(places, gap, MANY if numbered else MOST_LEVELS))
         base = top + LINE + (max(levels) + 1) * (2 * radius + 3) + 6
         marks = []
         for index, ((number, one), x, level) in enumerate(zip(own, places, levels, strict=True)):
@@ -107,12 +108,12 @@ def _x(at_ms: float, first: float, last: float) -> float:
     return round(LEFT + share * (RIGHT - LEFT), 2)
 
 
-def _levels(places: list[float], gap: float) -> Iterator[int]:
-    """The lowest level that is free at each place; past the most levels, marks cover each other."""
+def _levels(places: list[float], gap: float, most: int) -> Iterator[int]:
+    """The lowest level that is free at each place; from the topmost on, marks cover each other."""
     taken: list[float] = []
     for x in places:
         level = next((index for index, end in enumerate(taken) if end + gap <= x), len(taken))
-        level = min(level, MOST_LEVELS - 1)
+        level = min(level, most - 1)
         taken[level : level + 1] = [x]
         yield level
 

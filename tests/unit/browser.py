@@ -16,8 +16,18 @@ from typing import Any
 from websockets.sync.client import ClientConnection, connect
 
 CHROMIUM = shutil.which("chromium")
-FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars
---disable-background-networking --disable-component-update --disable-sync --remote-debugging-port=0""".split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-port=0",
+]
 START_S = 60
 ANSWER_S = 60
 
@@ -61,8 +71,8 @@ class Page:
         while not any(one.get("method") == "Page.loadEventFired" for one in self._events):
             self._events.append(json.loads(self._socket.recv(timeout=ANSWER_S)))
 
-    def media(self, kind: str = "screen", scheme: str = "light") -> None:
-        """What the page is shown on, and in which colours."""
+    def media(self, kind: str = "", scheme: str = "light") -> None:
+        """What the page is shown on (empty: as it comes), and in which colours."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.ask("Emulation.setEmulatedMedia", media=kind, features=features)
 

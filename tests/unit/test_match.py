@@ -133,7 +133,7 @@ CASE = {
 def test_a_malformed_case_is_refused(change: dict[str, Any]) -> None:
     file = {"interface": "持久事务", "specification": "x"}
     assert len(parse(file | {"cases": [CASE]})) == 1
-    with pytest.raises(VectorError, match="^case a: "):
+    with pytest.raises(VectorError, match=r"^case a: "):
         parse(file | {"cases": [CASE | change]})
 
 

@@ -1,4 +1,4 @@
-"""The schemas refuse what the protocol, the vectors and the report do not have, in sentences that name the place."""
+"""The schemas refuse what protocol, vectors and report do not have, in sentences that name the place."""
 
 from __future__ import annotations
 
