@@ -127,8 +127,13 @@ def _worst_first(found: list[Json]) -> list[Json]:
     return sorted(found, key=lambda one: VERDICTS.index(one["verdict"]))
 
 
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+def _json(members: dict[str, Json]) -> str:
+    """JSON text, one member a line."""
+    lines = (
+        f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in members.items()
+    )
+    return "{\n  " + ",\n  ".join(lines) + "\n}"
 
 
 def _moment(time: str) -> str:
