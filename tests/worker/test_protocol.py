@@ -100,3 +100,6 @@ def test_what_the_worker_answers_is_the_protocol_s(worker: LocalHost) -> None:
     assert problem(answer.json(), "protocol", "answer") is None
     assert {"error" in result for result in answer.json()["results"]} == {True, False}
     assert problem(post(worker, name, [{"raise": "x"}]).json(), "protocol", "aborted") is None
+    headers = {"Authorization": f"Bearer {worker.token}"}
+    version = httpx.get(f"{worker.url}/v1/version", headers=headers, timeout=60, trust_env=False)
+    assert problem(version.json(), "protocol", "version") is None
