@@ -148,7 +148,7 @@ async def _measure_often(bench: Bench) -> Measurement:
     async with asyncio.TaskGroup() as group:
         for symbol in symbols:
             group.create_task(one(symbol))
-    await bench.wait(4)
+    await bench.time.sleep(4)
     found = [_marks((await bench.see(symbol, MARKS))[0]) for symbol in symbols]
     times = [[mark["at_ms"] for mark in marks] for marks in found]
     return {"set_for_ms": now_ms + 300, "firings_each": times}
@@ -224,7 +224,7 @@ async def _measure_pending(bench: Bench) -> Measurement:
     )  # the second wait, of about 4 s, is the one looked at
     readings = []
     for _ in range(3):
-        await bench.wait(0.5)
+        await bench.time.sleep(0.5)
         at_ms, package, platform = await bench.see("a", {"native": "now"}, PACKAGE, PLATFORM)
         readings.append({"at_ms": at_ms, "package": package, "platform": platform})
     value = await bench.until("a", MARKS, _at_least(3), FIRES_S)
@@ -286,7 +286,7 @@ async def _measure_set_and_failed(bench: Bench) -> Measurement:
         return any(mark["at_ms"] >= new_ms for mark in _marks(value))
 
     await bench.until("a", MARKS, new_one_fired, 30)
-    await bench.wait(4)  # what else may come
+    await bench.time.sleep(4)  # what else may come
     (value,) = await bench.see("a", MARKS)
     await bench.see("a", DELETE)
     return {"set_at_ms": now_ms, "new_ms": new_ms, "firings": _marks(value)}
