@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -33,6 +34,9 @@ ENOUGH_S = 150.0
 
 OWN_REASONS = frozenset({429, 500, 502, 503, 504, *range(520, 531)})
 """Statuses that say nothing of the Worker's work, where their body is no answer of the protocol."""
+
+OWN_MEMBERS = frozenset({"results", "aborted", "begun", "now_ms"})
+"""What the Worker's own answers hold."""
 
 CLOCK_TRIES = 5
 
@@ -190,12 +194,13 @@ class Client:
         raise Stuck(reason)
 
     def _answer(self, response: httpx.Response) -> Answer:
-        """What came back, without the token, should an error page hold what was sent."""
+        """What came back; what is no answer of a script, as an error page, without the token."""
+        with suppress(ValueError):
+            body = json.loads(response.content)
+            if isinstance(body, dict) and not OWN_MEMBERS.isdisjoint(body):
+                return Answer(response.status_code, body)
         content = response.content.replace(self._token, b"[token]")
-        try:
-            return Answer(response.status_code, json.loads(content))
-        except ValueError:
-            return Answer(response.status_code, content.decode("utf-8", "replace"))
+        return Answer(response.status_code, content.decode("utf-8", "replace"))
 
 
 def _has(answer: Answer, member: str) -> bool:

@@ -99,7 +99,7 @@ FAULTS = (
     Fault("a gateway that answers 502 when the work is done", _gateway_after(502)),
     Fault("connections that are refused", _refused),
     Fault("answers that are lost after the work was done", _lost),
-    Fault("cold starts of 10 s", _cold, share=0.05, most=6, repeats=False),
+    Fault("cold starts of 10 s", _cold, share=0.2, most=2, repeats=False),
     Fault("a clock that is five minutes ahead", _refused, share=0.0, ahead_ms=CLOCK_AHEAD_MS),
     Fault("a clock that is five minutes behind", _refused, share=0.0, ahead_ms=-CLOCK_AHEAD_MS),
 )

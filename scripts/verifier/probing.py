@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from collections.abc import Callable, Iterable, Sequence
 
 from .client import Client, Lost
 from .forms import Json
-from .probes.bench import Bench, Redeploy, Unmeasured
+from .probes.bench import Bench, Redeploy, Time, Unmeasured
 from .probes.shape import Probe, Result, unsettled
 from .record import Record
 
@@ -17,7 +16,7 @@ TRIES = 3
 
 
 class Prober:
-    """Runs probes over one client. `pace` scales what they wait."""
+    """Runs probes over one client."""
 
     def __init__(
         self,
@@ -26,14 +25,14 @@ class Prober:
         record: Record,
         *,
         redeploy: Redeploy | None = None,
-        pace: float = 1.0,
+        time: Time | None = None,
         on_result: Callable[[Result], None] = lambda _: None,
     ) -> None:
         self._client = client
         self._facts = facts
         self._record = record
         self._redeploy = redeploy
-        self._pace = pace
+        self._time = time or Time()
         self._on_result = on_result
 
     async def run_all(self, probes: Sequence[Probe]) -> list[Result]:
@@ -65,7 +64,7 @@ class Prober:
         return result
 
     async def _measured(self, probe: Probe) -> Result:
-        started = time.monotonic()
+        started = self._time.now()
         reason = ""
         for _ in range(TRIES):
             prefix = f"{probe.id}.{secrets.token_hex(4)}"
@@ -75,12 +74,12 @@ class Prober:
                 self._facts,
                 opened=self._record.opened,
                 redeploy=self._redeploy,
-                pace=self._pace,
+                time=self._time,
             )
             try:
                 measurement = await probe.measure(bench)
-                return Result(probe, measurement, probe.judge(measurement), time.monotonic() - started)
+                return Result(probe, measurement, probe.judge(measurement), self._time.now() - started)
             except* (Lost, Unmeasured) as group:
                 reason = "; ".join(map(str, group.exceptions))
         judged = unsettled(f"Not measured: {reason}", f"未能测得：{reason}")
-        return Result(probe, {}, judged, time.monotonic() - started)
+        return Result(probe, {}, judged, self._time.now() - started)

@@ -18,6 +18,7 @@ from .standins import Between, StandIn
 
 DEPLOYED_WITHIN_S = 3
 PACE = 0.1
+AT_ONCE = 6
 PROBE_BY_ID = {probe.id: probe for probe in PROBES}
 
 
@@ -27,8 +28,11 @@ async def rehearse(url: str, token: str, stand_ins: Iterable[StandIn]) -> list[F
     for number, stand_in in enumerate(stand_ins):
         lanes.setdefault(PROBE_BY_ID[stand_in.probe].lane or str(number), []).append(stand_in)
 
+    slots = asyncio.Semaphore(AT_ONCE)
+
     async def run(lane: list[StandIn]) -> list[Finding]:
-        return [await _one(stand_in, url, token) for stand_in in lane]
+        async with slots:
+            return [await _one(stand_in, url, token) for stand_in in lane]
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(run(lane)) for lane in lanes.values()]
@@ -39,14 +43,15 @@ async def _one(stand_in: StandIn, url: str, token: str) -> Finding:
     async def deployed() -> None:
         pass
 
-    async with Client(url, token, Between(stand_in)) as client:
+    between = Between(stand_in)
+    async with Client(url, token, between) as client:
         facts = await client.meet()
         prober = Prober(
             client,
             facts,
             Record(None, {}),
             redeploy=Redeploy(deployed, DEPLOYED_WITHIN_S) if stand_in.deploys else None,
-            pace=stand_in.pace,
+            time=between.time,
         )
         (result,) = await prober.run_all([PROBE_BY_ID[stand_in.probe]])
     verdict = result.judged.verdict

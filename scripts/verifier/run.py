@@ -23,7 +23,7 @@ Verdict = Literal["holds", "differs", "unsettled"]
 CASES_AT_ONCE = 48
 POLL_FIRST_S = 0.2
 POLL_MOST_S = 0.8
-TRIES_ALONE = 3
+TRIES = 3
 TRIES_LOST = 5
 SLOW_S = 2.0
 """What a request takes beyond this is a cold start's or a bad connection's, and not the waiting case's."""
@@ -50,6 +50,8 @@ class Outcome:
     """Whether nothing that was observed differed, here, where the verdict may be the cloud's."""
     seconds: float = 0.0
     seen: list[Seen] = field(default_factory=list)
+    slow: bool = False
+    """Whether a request took so long that what it was to see may have passed."""
 
     def told(self) -> dict[str, Json]:
         """What the record of a run keeps of it."""
@@ -96,6 +98,15 @@ def shared_a_batch(outcome: Outcome) -> bool:
         names = [str(body.get("log")) if isinstance(body, dict) else "" for body in bodies]
         return not all(name.rpartition(".")[0] in own for name in names)
     return False
+
+
+def _reason_to_run_again(outcome: Outcome) -> str | None:
+    """Why what differed may not be the Worker's doing."""
+    if outcome.held:
+        return None
+    if outcome.case.alone and shared_a_batch(outcome):
+        return "a message of another sender joined its batch"
+    return f"a request took more than {SLOW_S:g} s" if outcome.slow else None
 
 
 def uses_queue(case: Case) -> bool:
@@ -174,12 +185,13 @@ class Runner:
 
     async def _found(self, case: Case) -> Outcome:
         outcome = await self._anew_if_lost(case, f"{case.id}.{self.run_id}")
-        tries = 1
-        while case.alone and outcome.verdict == "differs" and tries < TRIES_ALONE and shared_a_batch(outcome):
+        for number in range(1, TRIES):
+            reason = _reason_to_run_again(outcome)
+            if reason is None:
+                break
             earlier = outcome.detail
-            outcome = await self._anew_if_lost(case, f"{case.id}.{self.run_id}-{tries}")
-            outcome.detail += f" (run again, for a message of another sender joined its batch: {earlier})"
-            tries += 1
+            outcome = await self._anew_if_lost(case, f"{case.id}.{self.run_id}-{number}")
+            outcome.detail += f" (run again, for {reason}: {earlier})"
         return outcome
 
     async def _anew_if_lost(self, case: Case, prefix: str) -> Outcome:
@@ -238,7 +250,10 @@ class Runner:
             target, steps = scope.name(exchange.object), expand(exchange.steps, scope)
             asked = time.monotonic()
             answer = await self.client.run(target, exchange.event, steps)
-            ends += max(0.0, time.monotonic() - asked - SLOW_S)
+            late = time.monotonic() - asked - SLOW_S
+            if late > 0:
+                ends += late
+                outcome.slow = True
             seen = Seen(exchange, answer, scope.prefix, dict(scope.variables))
             judgement = judge(exchange, answer, scope)
             if judgement.holds or limit is None or time.monotonic() > ends:

@@ -82,7 +82,7 @@ def test_what_fails_for_reasons_of_its_own_is_asked_for_again_with_the_same_id(
 
 @pytest.mark.parametrize(
     "answer",
-    [told(502, {"aborted": "RuntimeError: x"}), told(400, {"error": "x"}), told(413, {"error": "x"}), DONE],
+    [told(502, {"aborted": "RuntimeError: x"}), told(502, {"aborted": "error code: 502"}), DONE],
     ids=repr,
 )
 def test_an_answer_of_the_protocol_is_taken_as_it_is(answer: httpx.Response) -> None:
@@ -131,8 +131,16 @@ def test_a_refused_token_is_told_at_once_and_not_shown() -> None:
 
 def test_an_answer_that_holds_the_token_comes_without_it() -> None:
     echo = httpx.Response(400, text=f"<pre>Authorization: Bearer {TOKEN}</pre>")
-    answer, _ = asked(Script(echo))
+    for status in (400, 404, 421):
+        answer, _ = asked(Script(httpx.Response(status, text=echo.text)))
+        assert TOKEN not in json.dumps(answer.body)
+    answer, _ = asked(Script(told(400, {"error": f"Bearer {TOKEN}"})))
     assert TOKEN not in json.dumps(answer.body)
+
+
+def test_the_workers_own_answer_is_left_as_it_is() -> None:
+    answer, _ = asked(Script(told(200, {"results": [{"value": TOKEN}]})))
+    assert answer.body == {"results": [{"value": TOKEN}]}
 
 
 def test_the_token_does_not_go_over_http_to_another_machine() -> None:

@@ -26,7 +26,9 @@ SEVEN = firings((0, 0), (2, 1), (6, 2), (14, 3), (30, 4), (62, 5), (126, 6))
 
 
 def retries(count: int, after: Any = GONE) -> dict[str, Any]:
-    return SEVEN | {"firings": SEVEN["firings"][:count], "alarm_after": after, "ended_at_ms": START + 300_000}
+    firings = SEVEN["firings"][:count]
+    more = {"alarm_after": after, "ended_at_ms": START + 300_000, "read_within": [[False, 0]] * count}
+    return SEVEN | {"firings": firings} | more
 
 
 def pending(*readings: tuple[int, list[Any]]) -> dict[str, Any]:
@@ -66,6 +68,7 @@ ACKED = deliveries(("acked", 1), ("failing", 1), ("failing", 2))
 SAID: list[tuple[str, str, dict[str, Any]]] = [
     ("alarm-retry-limit", "holds", retries(7)),
     ("alarm-retry-limit", "differs", retries(6)),
+    ("alarm-retry-limit", "differs", retries(7) | {"read_within": [[True, 1]] * 7}),
     ("alarm-retry-limit", "differs", retries(7, {"package": [True, 1], "platform": 1})),
     ("alarm-retry-limit", "unsettled", retries(0)),
     ("alarm-backoff", "holds", firings((0, 0), (2.4, 1), (6.5, 2), (15, 3))),

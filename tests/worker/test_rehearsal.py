@@ -1,6 +1,7 @@
 """The rehearsal: the cloud's ways, shown here with stand-ins and a bad network."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 from localhost.server import LocalHost
@@ -9,6 +10,8 @@ from verifier.faults import FAULTS, Fault
 from verifier.rehearsal import endure, rehearse
 from verifier.selftest import Finding
 from verifier.standins import STAND_INS, StandIn
+
+from tests.conftest import logged
 
 CASES = [
     case
@@ -25,6 +28,14 @@ CASES = [
         "queue-sample-consumer-in-fetch",
     )
 ]
+
+
+@pytest.fixture(scope="module")
+def worker(pytestconfig: pytest.Config) -> Iterator[LocalHost]:
+    """A Worker whose queue nobody else uses, and which does not wait for a batch to fill."""
+    queue = {"queue": "yungong-pages", "max_batch_timeout": 0}
+    with LocalHost(config={"queues": {"consumers": [queue]}}) as host, logged(pytestconfig, host):
+        yield host
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ ALARMS = 20
 
 MARK: Json = {"native": "mark", "key": "marks", "label": "fire"}
 MARKS: Json = {"native": "get", "key": "marks"}
+LOG: Json = {"native": "get", "key": "log:alarm"}
 FAIL: Json = {"raise": "故意"}
 PLATFORM: Json = {"native": "alarm"}
 PACKAGE: Json = {"call": "读取持久告警", "args": []}
@@ -82,9 +83,10 @@ async def _measure_retries(bench: Bench) -> Measurement:
         firings = _marks(value)
         times = [firing["at_ms"] for firing in firings[-2:]]
         quiet_s = max(20.0, 2.6 * (times[-1] - times[0]) / 1000)
-    package, platform, now_ms = await bench.see("a", PACKAGE, PLATFORM, {"native": "now"})
+    package, platform, now_ms, log = await bench.see("a", PACKAGE, PLATFORM, {"native": "now"}, LOG)
     await bench.see("a", DELETE)
     return measurement | {
+        "read_within": [entry["alarm"] for entry in _marks(log)],
         "firings": firings,
         "quiet_s": quiet_s,
         "alarm_after": {"package": package, "platform": platform},
@@ -93,7 +95,7 @@ async def _measure_retries(bench: Bench) -> Measurement:
 
 
 def judge_retries(measurement: Measurement) -> Judged:
-    """Six retries, counted from one, and then the alarm is gone."""
+    """Six retries, counted from one, each with the alarm unset within; and then the alarm is gone."""
     counts = _counts(measurement)
     if not counts:
         return unsettled("The alarm did not fire.", "告警没有触发。")
@@ -106,6 +108,11 @@ def judge_retries(measurement: Measurement) -> Judged:
         return differs(
             f"After the last retry the alarm still reads as {measurement['alarm_after']}.",
             f"最后一次重试之后告警仍读作 {measurement['alarm_after']}。",
+        )
+    if measurement["read_within"] != [[False, 0]] * 7:
+        return differs(
+            f"Within its own handler the alarm reads as {measurement['read_within']}.",
+            f"告警在自己的处理入口里读作 {measurement['read_within']}。",
         )
     gaps = ", ".join(f"{gap:.1f}" for gap in _gaps(measurement))
     return holds(
@@ -148,7 +155,7 @@ async def _measure_often(bench: Bench) -> Measurement:
     async with asyncio.TaskGroup() as group:
         for symbol in symbols:
             group.create_task(one(symbol))
-    await bench.wait(4)
+    await bench.time.sleep(4)
     found = [_marks((await bench.see(symbol, MARKS))[0]) for symbol in symbols]
     times = [[mark["at_ms"] for mark in marks] for marks in found]
     return {"set_for_ms": now_ms + 300, "firings_each": times}
@@ -224,7 +231,7 @@ async def _measure_pending(bench: Bench) -> Measurement:
     )  # the second wait, of about 4 s, is the one looked at
     readings = []
     for _ in range(3):
-        await bench.wait(0.5)
+        await bench.time.sleep(0.5)
         at_ms, package, platform = await bench.see("a", {"native": "now"}, PACKAGE, PLATFORM)
         readings.append({"at_ms": at_ms, "package": package, "platform": platform})
     value = await bench.until("a", MARKS, _at_least(3), FIRES_S)
@@ -286,7 +293,7 @@ async def _measure_set_and_failed(bench: Bench) -> Measurement:
         return any(mark["at_ms"] >= new_ms for mark in _marks(value))
 
     await bench.until("a", MARKS, new_one_fired, 30)
-    await bench.wait(4)  # what else may come
+    await bench.time.sleep(4)  # what else may come
     (value,) = await bench.see("a", MARKS)
     await bench.see("a", DELETE)
     return {"set_at_ms": now_ms, "new_ms": new_ms, "firings": _marks(value)}

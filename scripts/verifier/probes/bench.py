@@ -23,6 +23,18 @@ class Redeploy:
     within_seconds: int
 
 
+class Time:
+    """How time passes for a measurement: as it does."""
+
+    def now(self) -> float:
+        """Seconds, from any beginning."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        await asyncio.sleep(seconds)
+
+
 class Unmeasured(Exception):
     """The measurement cannot be made: the Worker answered what it should not."""
 
@@ -30,8 +42,8 @@ class Unmeasured(Exception):
 class Bench:
     """The bench of one probe in one run.
 
-    `pace` scales what is waited, for stand-ins that need less; `redeploy` deploys the Worker anew, where
-    there is a way; `facts` are what the Worker told of itself.
+    `time` is how time passes, which stand-ins make quick; `redeploy` deploys the Worker anew, where there is
+    a way; `facts` are what the Worker told of itself.
     """
 
     def __init__(
@@ -42,14 +54,14 @@ class Bench:
         *,
         opened: Callable[[str], None],
         redeploy: Redeploy | None = None,
-        pace: float = 1.0,
+        time: Time,
     ) -> None:
         self.client = client
         self.facts = facts
         self.redeploy = redeploy
         self._prefix = prefix
         self._opened = opened
-        self._pace = pace
+        self.time = time
 
     def name(self, symbol: str) -> str:
         """The real name of an object of this probe's own; it will be cleared."""
@@ -73,22 +85,14 @@ class Bench:
 
     async def until(self, symbol: str, step: Json, good: Callable[[Any], bool], seconds: float) -> Any:
         """The value of a step that reads, once it is good; or as it was last seen when the time was up."""
-        ends = time.monotonic() + seconds * self._pace
+        ends = self.time.now() + seconds
         pause = POLL_FIRST_S
         while True:
             (value,) = await self.see(symbol, step)
-            if good(value) or time.monotonic() > ends:
+            if good(value) or self.time.now() > ends:
                 return value
-            await self.wait(pause)
+            await self.time.sleep(pause)
             pause = min(pause * 1.3, POLL_MOST_S)
-
-    def time(self) -> float:
-        """Seconds that passed, as they are waited here."""
-        return time.monotonic() / self._pace
-
-    async def wait(self, seconds: float) -> None:
-        """Let time pass."""
-        await asyncio.sleep(seconds * self._pace)
 
 
 async def largest(

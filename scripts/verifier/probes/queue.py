@@ -73,7 +73,7 @@ async def _measure_acked(bench: Bench) -> Measurement:
             return any(one["label"] == "failing" and one["attempts"] > RETRIES for one in _list(value))
 
         await bench.until(symbol, MARKS, is_over, ARRIVES_S)
-        await bench.wait(2)
+        await bench.time.sleep(2)
         deliveries = _list((await bench.see(symbol, MARKS))[0])
         if [one["label"] for one in deliveries[:2]] == ["acked", "failing"]:
             break
@@ -209,7 +209,7 @@ async def _measure_partial(bench: Bench) -> Measurement:
     await bench.until(
         "a", MARKS, lambda value: any(one["label"] == "control" for one in _list(value)), ARRIVES_S
     )
-    await bench.wait(3)
+    await bench.time.sleep(3)
     (value,) = await bench.see("a", MARKS)
     return {
         "sent_at_ms": sent_ms,

@@ -15,9 +15,9 @@ KEY: Json = {"native": "get", "key": "held"}
 
 async def _measure_reset(bench: Bench) -> Measurement:
     (before,) = await bench.see("a", INSTANCE)
-    begun, begun_ms = bench.time(), bench.client.now_ms()
+    begun, begun_ms = bench.time.now(), bench.client.now_ms()
     answer = await bench.answer("a", {"native": "hold", "key": "held", "ms": HELD_MS})
-    seconds = bench.time() - begun
+    seconds = bench.time.now() - begun
     after, there = await bench.see("a", INSTANCE, KEY)
     return {
         "begun_at_ms": begun_ms,

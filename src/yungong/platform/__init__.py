@@ -12,7 +12,7 @@ from .failures import ERRORS, Rejected, error_text, is_too_deep, is_too_long, se
 from .promises import Promise
 from .queues import Batch, send, send_batch
 from .runtime import DurableObjectBase, PlatformError, WorkerBase
-from .storage import MAX_ALARM_MS, MAX_LIST_LIMIT, Storage, alarm_info, get_alarm
+from .storage import MAX_LIST_LIMIT, Storage, alarm_info, get_alarm
 from .values import (
     NULL,
     count_nulls,
@@ -30,7 +30,6 @@ from .values import (
 
 __all__ = [
     "ERRORS",
-    "MAX_ALARM_MS",
     "MAX_LIST_LIMIT",
     "NULL",
     "Batch",

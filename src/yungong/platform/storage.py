@@ -22,8 +22,6 @@ if TYPE_CHECKING:
         JsValue,
     )
 
-# The latest time that the platform's setAlarm takes: the end of its signed 64-bit nanoseconds, year 2262.
-MAX_ALARM_MS = 9_223_372_036_854
 MAX_LIST_LIMIT = 2**31 - 1
 
 
