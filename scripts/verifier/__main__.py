@@ -153,12 +153,14 @@ def _rehearse(output: Console) -> int:
     from .standins import STAND_INS
 
     with _local_worker(output) as host:
-        stand_ins = _await(rehearse(host.url, host.token, STAND_INS))
+        findings = _await(rehearse(host.url, host.token, STAND_INS))
+        report.show_findings("stand-in", findings, output)
         core = [case for case in load() if case.set == SETS[0]]
-        faults = _await(endure(host.url, host.token, core, FAULTS))
-    report.show_findings("stand-in", stand_ins, output)
-    report.show_findings("fault", faults, output)
-    return HOLDS if all(finding.noticed for finding in stand_ins + faults) else DIFFERS
+        for fault in FAULTS:
+            found = _await(endure(host.url, host.token, core, [fault]))
+            report.show_findings("fault", found, output)
+            findings += found
+    return HOLDS if all(finding.noticed for finding in findings) else DIFFERS
 
 
 def _await(work: Coroutine[None, None, Found]) -> Found:

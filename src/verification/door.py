@@ -4,6 +4,7 @@ POST /v1/run   Authorization: Bearer <token>   [Idempotency-Key: <id>]
 {"object": "name", "event": "durable-fetch" | "fetch", "steps": [STEP, …]}
 -> 200 {"results": [RESULT, …]}        the event ended normally
 -> 502 {"aborted": "<type>: <message>"}   the event failed
+-> 503 {"unavailable": "…"}            the platform did not reach the object, and says that asking again helps
 -> 409 {"begun": "…"}                  this id came before, and its answer is not known (yet)
 
 GET /v1/version   Authorization: Bearer <token>
@@ -59,6 +60,8 @@ async def admit(request: Any, enter: Callable[[Any], Awaitable[Any]]) -> Respons
     try:
         status, text = await native.ask_object(script["object"], body, request_id)
     except native.PlatformError as error:
+        if native.may_be_repeated(error):
+            return _json(503, {"unavailable": native.error_text(error)})
         return _json(502, {"aborted": native.error_text(error)})
     return _text(status, text)
 

@@ -65,6 +65,11 @@ def method(request: Any) -> str:
     return str(request.js_object.method)
 
 
+def may_be_repeated(error: BaseException) -> bool:
+    """Return whether the platform says of its error that it passes, and is not of the object's making."""
+    return getattr(error, "retryable", None) is True and getattr(error, "overloaded", None) is not True
+
+
 def deployment() -> str:
     """Return what changes when the Worker is deployed anew, or started anew where nothing tells that."""
     metadata = getattr(_env(), "CF_VERSION_METADATA", None)

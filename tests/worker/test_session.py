@@ -122,6 +122,38 @@ def test_a_lost_answer_is_fetched_and_the_work_not_done_again(worker: LocalHost)
     assert len(json.loads(marks)) == 1
 
 
+UNREACHED = """
+import js
+from verification import native
+
+ask_object, unreached = native.ask_object, []
+
+
+async def reached_at_the_second_try(name, body, request_id=None):
+    if name not in unreached:
+        unreached.append(name)
+        error = js.Error.new("Network connection lost.")
+        error.retryable = True
+        await js.Promise.reject(error)
+    return await ask_object(name, body, request_id)
+
+
+native.ask_object = reached_at_the_second_try
+"""
+
+
+def test_an_object_that_the_platform_did_not_reach_is_asked_again(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    entry = source / "entry.py"
+    entry.write_text(entry.read_text("utf-8") + UNREACHED, "utf-8")
+    with LocalHost(source=source) as host:
+        findings, printed = carried_out(host, FEW[:1], [], tmp_path / "state", Counting())
+    assert findings.outcomes[0].verdict == "holds"
+    assert findings.retried["status 503"] >= 1
+    assert "repeated (status 503" in printed
+
+
 def test_a_worker_of_other_sources_is_warned_of(tmp_path: Path, worker: LocalHost) -> None:
     state = tmp_path / "state.jsonl"
     assert "warning" not in carried_out(worker, FEW[:1], [], state, Counting())[1]

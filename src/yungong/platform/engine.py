@@ -15,6 +15,7 @@ class _Engine:
         "array_of",
         "array_type",
         "clear_timeout",
+        "compatibility_flags",
         "decoding_of",
         "encode",
         "entries",
@@ -83,6 +84,7 @@ class _Engine:
         self.time_of = unbound.bind(js.Date.prototype.getTime)
         self.set_timeout = js.setTimeout
         self.clear_timeout = js.clearTimeout
+        self.compatibility_flags = js.Cloudflare.compatibilityFlags
         self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
 
 
