@@ -181,10 +181,10 @@ def _message_texts(event: QueueEvent) -> list[str]:
 def _body_texts(event: QueueEvent) -> list[str]:
     """Return the JSON text of each body: all in one call where none is in doubt, one by one otherwise."""
     batch = event.batch
-    lines = batch.bodies_utf8(jsontext.DOUBT)
+    lines = batch.bodies_utf8(jsontext.DOUBT, jsontext.ELEMENT_NULL, MAX_READ_LEVELS)
     if lines is not None:
-        data, is_doubtful = lines
-        if not is_doubtful and not jsontext.nests_deeper(data, MAX_READ_LEVELS):
+        data, is_plain = lines
+        if is_plain and not jsontext.nests_deeper(data, MAX_READ_LEVELS):
             texts = data.decode().split("\n")
             if "" not in texts:
                 return texts
