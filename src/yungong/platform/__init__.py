@@ -11,7 +11,7 @@ from .environment import Environment, unwrap
 from .failures import ERRORS, Rejected, error_text, is_too_deep, is_too_long, settled
 from .judge import boxed_text, has_null_number, is_surely_json, text_utf8
 from .promises import Promise
-from .queues import Batch, send, send_batch, send_string
+from .queues import Batch, send, send_batch, send_boxed
 from .runtime import DurableObjectBase, PlatformError, WorkerBase
 from .storage import MAX_ALARM_MS, MAX_LIST_LIMIT, Storage, alarm_info, get_alarm
 from .values import (
@@ -54,7 +54,7 @@ __all__ = [
     "parse_utf8",
     "send",
     "send_batch",
-    "send_string",
+    "send_boxed",
     "settled",
     "stringify",
     "text_utf8",

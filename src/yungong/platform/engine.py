@@ -14,6 +14,7 @@ class _Engine:
     __slots__ = (
         "apply",
         "array_from",
+        "array_json",
         "array_of",
         "boxing",
         "clear_timeout",
@@ -92,6 +93,7 @@ class _Engine:
         date = js.Date.prototype
         self.date_json = js.Object.getOwnPropertyDescriptor.bind(None, date, "toJSON")
         self.set_date_json = js.Reflect.defineProperty.bind(None, date, "toJSON")
+        self.array_json = js.Object.getOwnPropertyDescriptor(js.Array, "of")
         self.no_json = js.JSON.parse('{"value":null}')
         self.is_array = js.Array.isArray
         self.is_extensible = js.Object.isExtensible

@@ -29,11 +29,15 @@ def without_times(function: Callable[..., T], *args: Any) -> tuple[T, bool]:
     Returns:
         Its result, and whether the toJSON was out of the way: an application may have frozen it.
     """
+    return _with_date_json(engine().no_json, function, *args)
+
+
+def _with_date_json(descriptor: Any, function: Callable[..., T], *args: Any) -> tuple[T, bool]:
     js = engine()
     found = js.date_json()
-    if found is None:
-        return function(*args), True
-    is_away = js.set_date_json(js.no_json)
+    if found is None:  # an application has deleted it
+        return function(*args), False
+    is_away = js.set_date_json(descriptor)
     try:
         return function(*args), is_away
     finally:
@@ -52,12 +56,15 @@ def text_utf8(value: JsValue) -> tuple[bytes, bool]:
 
 
 def boxed_text(value: JsValue) -> tuple[str | None, bool]:
-    """Return JSON.stringify(value) without times and with each member passed through Object.
+    """Return JSON.stringify(value) with a Date as an array, and with each member passed through Object.
 
     So null becomes an object, {}, and what is written as null is a number that is not finite.
+
+    Returns:
+        The text, and whether no Date was written in its own way.
     """
     js = engine()
-    return without_times(js.stringify, value, js.boxing)
+    return _with_date_json(js.array_json, js.stringify, value, js.boxing)
 
 
 def has_null_number(value: JsValue) -> bool:

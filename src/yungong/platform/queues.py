@@ -8,7 +8,7 @@ from .engine import engine
 from .failures import settled
 from .judge import is_surely_json, without_times
 from .runtime import PlatformError
-from .values import matcher, parse_utf8
+from .values import matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,11 +21,11 @@ async def send(queue: Queue, value: JsValue, options: str) -> None:
     await settled(queue.send(value, engine().parse(options)))
 
 
-async def send_string(queue: Queue, text: bytes, options: str) -> None:
-    """Send one message whose body is a string: its JSON text, in UTF-8, goes over once."""
+async def send_boxed(queue: Queue, boxed: JsArray[JsValue], options: str) -> None:
+    """Send the one element of an array, which becomes no value of Python's."""
     js = engine()
-    arguments = parse_utf8(b"[%b,%b]" % (text, options.encode()))
-    await settled(js.apply(queue.send, queue, arguments))
+    boxed.push(js.parse(options))
+    await settled(js.apply(queue.send, queue, boxed))
 
 
 async def send_batch(queue: Queue, requests: JsValue) -> None:
@@ -65,9 +65,9 @@ class Batch:
     def bodies_utf8(self, doubt: str, element_null: str, levels: int) -> tuple[bytes, bool] | None:
         """Return JSON.stringify of every body, a line each, in UTF-8, and whether all are surely JSON values.
 
-        They are where the pattern `doubt` matches in none, or where `element_null` does and the bodies hold
-        nothing foreign and nest no deeper than `levels`. One without a text leaves its line empty. None where one is a BigInt
-        or cyclic.
+        They are where the pattern `doubt` matches in none, or `element_null` in none and the bodies hold
+        nothing foreign and nest no deeper than `levels`. One without a text leaves its line empty. None where
+        one is a BigInt or cyclic.
         """
         js = engine()
         bodies = self._column("body")
