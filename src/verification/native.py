@@ -15,8 +15,9 @@ import js
 from pyodide.ffi import jsnull, to_js
 from workers import import_from_javascript
 
-from yungong import events, jsontext, platform
-from yungong.alarm_record import AlarmRecord
+from yungong import jsontext, platform
+from yungong.alarm_state import Armed
+from yungong.durable import durable_event
 from yungong.platform import PlatformError, error_text
 
 __all__ = ["PlatformError", "error_text"]
@@ -192,7 +193,7 @@ async def run(step: dict[str, Any]) -> Any:
         case {"native": "plant-alarm", "exact_ms": exact_ms, "delay_ms": delay_ms}:
             platform_ms = platform.now_ms() + delay_ms
             setting = _storage().setAlarm(platform_ms)
-            _durable().alarm_records.write(AlarmRecord(platform_ms, exact_ms, None))
+            _durable().alarm_note.write(Armed(exact_ms, platform_ms, miscounted=False))
             await setting
             return None
         case _:
@@ -206,10 +207,7 @@ def log_writer(key: str) -> Callable[[str], None]:
 
 
 def _durable() -> Any:
-    durable = events.open_event().durable
-    if durable is None:
-        raise RuntimeError("this step needs a Durable Object")
-    return durable
+    return durable_event().durable
 
 
 def _storage() -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .events import KINDS
+from .kinds import KINDS, Kind
+
+__all__ = ["App"]
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -25,9 +27,9 @@ class App:
                 in. Left out, handlers are registered with `on`.
         """
         self._start = start
-        self._handlers: dict[str, Callable[..., Any]] = {}
+        self._handlers: dict[Kind, Callable[..., Any]] = {}
 
-    def on(self, kind: str) -> Callable[[Handler], Handler]:
+    def on(self, kind: Kind) -> Callable[[Handler], Handler]:
         """Register the decorated function for events of `kind`.
 
         It is called with the request in a `fetch` or `durable-fetch` event, and without arguments in any
@@ -49,7 +51,7 @@ class App:
 
         return register
 
-    def enter(self, kind: str, *request: Any) -> Any:
+    def enter(self, kind: Kind, *request: Any) -> Any:
         """Call the handler for an event of `kind`, with its request where it has one.
 
         Raises:

@@ -9,13 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import platform
-from .durable import Durable
+from .alarm import AlarmEvent, Firing
+from .durable import Durable, DurableEvent
 from .events import Event
 from .execution import Execution, read_execution
+from .queue import QueueEvent
 from .running import run
 
 if TYPE_CHECKING:
     from .app import App
+
+__all__ = ["DurableObject", "Worker"]
 
 
 class Worker(platform.WorkerBase):
@@ -42,13 +46,17 @@ class Worker(platform.WorkerBase):
 
     async def fetch(self, request: Any) -> Any:
         """Enter the application for a `fetch` event and return its response."""
-        return await run(_worker_event(self, "fetch"), self._app.enter, "fetch", request)
+        event = Event("fetch", self._app, self._environment, self._execution, keep_alive=self.ctx.waitUntil)
+        return await run(event, self._app.enter, "fetch", request)
 
     async def queue(self, batch: Any, env: Any = None, ctx: Any = None) -> None:
         """Enter the application for a `queue` event; the runtime passes all three arguments."""
         raw = platform.unwrap(batch, "_binding")
         delivered = raw if isinstance(raw, platform.Batch) else platform.Batch(raw)
-        await run(_worker_event(self, "queue", delivered), self._app.enter, "queue")
+        event = QueueEvent(
+            self._app, self._environment, self._execution, delivered, keep_alive=self.ctx.waitUntil
+        )
+        await run(event, self._app.enter, "queue")
 
 
 class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call]  # the SDK's __init_subclass__
@@ -85,23 +93,15 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
 
     async def fetch(self, request: Any) -> Any:
         """Enter the application for a `durable-fetch` event and return its response."""
-        return await run(_object_event(self, "durable-fetch"), self._app.enter, "durable-fetch", request)
+        event = DurableEvent("durable-fetch", self._app, self._environment, self._execution, self._durable)
+        return await run(event, self._app.enter, "durable-fetch", request)
 
     async def alarm(self, info: Any = None) -> None:
         """Enter the application for a `durable-alarm` event; the runtime passes what it knows of it."""
-        from . import alarm  # with the first alarm that fires: most Workers set none
-
-        retries = await alarm.begin_firing(self._durable, *platform.alarm_info(info))
-        if retries is None:
-            return
-        failed = True
-        self._durable.alarm_fires = True
-        try:
-            await run(_object_event(self, "durable-alarm", retries), self._app.enter, "durable-alarm")
-            failed = False
-        finally:
-            self._durable.alarm_fires = False
-            await alarm.end_firing(self._durable, failed=failed)
+        async with Firing(self._durable, info) as retries:
+            if retries is not None:
+                event = AlarmEvent(self._app, self._environment, self._execution, self._durable, retries)
+                await run(event, self._app.enter, "durable-alarm")
 
 
 def _give_app(cls: type[Worker | DurableObject], app: App | None) -> None:
@@ -112,28 +112,6 @@ def _give_app(cls: type[Worker | DurableObject], app: App | None) -> None:
 
 
 # Not methods: any method of a Durable Object can be called over RPC, whatever its name.
-
-
-def _worker_event(worker: Worker, kind: str, batch: platform.Batch | None = None) -> Event:
-    return Event(
-        kind,
-        worker._app,
-        worker._environment,
-        worker._execution,
-        batch=batch,
-        keep_alive=worker.ctx.waitUntil,
-    )
-
-
-def _object_event(instance: DurableObject, kind: str, alarm_retries: int = 0) -> Event:
-    return Event(
-        kind,
-        instance._app,
-        instance._environment,
-        instance._execution,
-        durable=instance._durable,
-        alarm_retries=alarm_retries,
-    )
 
 
 def _environment(env: Any) -> platform.Environment:

@@ -8,6 +8,8 @@ all the same does not help: the event remembers it and fails with it.
 An argument of the wrong Python type is neither: it is a TypeError.
 """
 
+__all__ = ["HostAbort", "YuyanError", "宿主中止", "豫言异常"]
+
 
 class 豫言异常(Exception):
     """A violation, an exceeded limit or a refusal, with its reason in Chinese. It can be caught."""

@@ -8,6 +8,7 @@ outlives it is refused as in an event of the wrong kind and never sees another e
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextvars import ContextVar
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from .app import App
-    from .durable import Durable
     from .execution import Execution
-    from .transaction import Transaction
+    from .kinds import Kind
 
-KINDS = ("fetch", "durable-fetch", "durable-alarm", "durable-transaction", "queue")
+__all__ = ["event_kind", "sleep", "wait_until", "读取入站事件种类"]
 
 # 16 MiB of UTF-8: no text that enters or leaves the host may be longer.
 MAX_EXCHANGED_BYTES = 16 * 1024 * 1024
 EXCHANGED_TOO_LONG = "交换文字超过宿主上限 16 MiB"
+
+_log = logging.getLogger("yungong")
 
 _current: ContextVar[Event | None] = ContextVar("yungong_event", default=None)
 
@@ -43,39 +45,27 @@ class Event:
         "_sleepers",
         "_tasks",
         "aborted",
-        "alarm_retries",
         "app",
-        "batch",
         "closed",
         "deadline_s",
-        "durable",
         "environment",
         "execution",
         "kind",
-        "transaction",
     )
 
     def __init__(
         self,
-        kind: str,
+        kind: Kind,
         app: App,
         environment: platform.Environment,
         execution: Execution,
         *,
-        durable: Durable | None = None,
-        batch: platform.Batch | None = None,
-        alarm_retries: int = 0,
-        transaction: Transaction | None = None,
         keep_alive: Callable[[Any], None] | None = None,
     ) -> None:
         self.kind = kind
         self.app = app
         self.environment = environment
         self.execution = execution
-        self.durable = durable
-        self.batch = batch
-        self.alarm_retries = alarm_retries
-        self.transaction = transaction
         self.deadline_s = 0.0  # on the monotonic clock; whoever runs the handler sets it
         self.closed = False
         self.aborted: 宿主中止 | None = None
@@ -176,18 +166,6 @@ class Event:
                 timer.cancel()
 
 
-if TYPE_CHECKING:
-    # What a function knows of its event once it has checked that it may be called there.
-    class DurableEvent(Event):
-        durable: Durable
-
-    class TransactionEvent(DurableEvent):
-        transaction: Transaction
-
-    class QueueEvent(Event):
-        batch: platform.Batch
-
-
 def enter(event: Event) -> None:
     """Make `event` the current one of the calling context."""
     _current.set(event)
@@ -226,8 +204,8 @@ def open_event() -> Event:
     return event
 
 
-def 读取入站事件种类() -> str:
-    """Return the kind of the current event: one of `KINDS` (读取入站事件种类, 网页入站).
+def 读取入站事件种类() -> Kind:
+    """Return the kind of the current event (读取入站事件种类, 网页入站).
 
     Raises:
         豫言异常: no event is open in the calling task.
@@ -243,7 +221,7 @@ def wait_until(awaitable: Awaitable[Any]) -> None:
     """Keep the current event open until `awaitable` has ended, past the end of its handler.
 
     The event's time limit counts on: when it passes, what is still waited for is cancelled. An error that
-    the awaitable raises does not fail the event.
+    the awaitable raises does not fail the event; a coroutine's is logged.
 
     Args:
         awaitable: a coroutine, a task, a future or any other object that can be awaited; what is neither a
@@ -258,16 +236,18 @@ def wait_until(awaitable: Awaitable[Any]) -> None:
         raise TypeError(f"awaitable must be awaitable, not {type(awaitable).__name__}")
     event = open_event()
     if not asyncio.isfuture(awaitable):
-        awaitable = _without_exit(event, awaitable)
+        awaitable = _watched(event, awaitable)
     event.hold(asyncio.ensure_future(awaitable))
 
 
-async def _without_exit(event: Event, awaitable: Awaitable[Any]) -> None:
+async def _watched(event: Event, awaitable: Awaitable[Any]) -> None:
     try:
         await awaitable
     except (SystemExit, KeyboardInterrupt) as error:
         # Either would end the whole runtime if it escaped.
         event.abort(f"事件等待的任务要求退出：{reason(error)}", error)
+    except Exception:
+        _log.exception("what wait_until was given in a %s event failed", event.kind)
 
 
 async def sleep(delay_ms: float) -> None:

@@ -9,6 +9,8 @@ import json
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from .kinds import EXCLUSIVE, KINDS
+
 DEFAULT_LIMIT_MS = 30_000
 DEFAULT_EXCLUSIVE_LIMIT_MS = 25_000
 MAX_LIMIT_MS = 900_000
@@ -18,8 +20,6 @@ LAST_EXCLUSIVE_MS = 29_500
 
 _LIMITS = "事件时限毫秒"
 _DEFAULT = "默认"
-_EXCLUSIVE_KINDS = frozenset({"durable-transaction", "durable-block"})
-_OTHER_KINDS = frozenset({"fetch", "durable-fetch", "durable-alarm", "queue", "scheduled"})
 
 
 class Execution(NamedTuple):
@@ -30,7 +30,7 @@ class Execution(NamedTuple):
 
     def limit_ms(self, kind: str) -> int:
         """Return the time limit of an event of `kind` in milliseconds."""
-        if kind in _EXCLUSIVE_KINDS:
+        if kind in EXCLUSIVE:
             return min(self.limits_ms.get(kind, DEFAULT_EXCLUSIVE_LIMIT_MS), LAST_EXCLUSIVE_MS)
         return self.limits_ms.get(kind, self.limits_ms.get(_DEFAULT, DEFAULT_LIMIT_MS))
 
@@ -65,9 +65,9 @@ def _read_limits(text: str | None) -> dict[str, int]:
     if not isinstance(limits, dict):
         raise ValueError(f"EXECUTION_CONFIG.{_LIMITS} must be an object, not {limits!r}")
     for kind, limit in limits.items():
-        if kind != _DEFAULT and kind not in _EXCLUSIVE_KINDS and kind not in _OTHER_KINDS:
+        if kind != _DEFAULT and kind not in EXCLUSIVE and kind not in KINDS:
             raise ValueError(f"EXECUTION_CONFIG.{_LIMITS} names the unknown event kind {kind!r}")
-        highest = MAX_EXCLUSIVE_LIMIT_MS if kind in _EXCLUSIVE_KINDS else MAX_LIMIT_MS
+        highest = MAX_EXCLUSIVE_LIMIT_MS if kind in EXCLUSIVE else MAX_LIMIT_MS
         if type(limit) is not int or not 1 <= limit <= highest:
             raise ValueError(
                 f"EXECUTION_CONFIG.{_LIMITS}.{kind} must be an integer from 1 to {highest}, not {limit!r}"

@@ -7,17 +7,33 @@ bad item nothing is sent.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from . import jsontext, platform
 from .arguments import require_int, require_text
 from .errors import 豫言异常
-from .events import EXCHANGED_TOO_LONG, current, open_event
+from .events import EXCHANGED_TOO_LONG, Event, current, open_event
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from js import JsArray, JsonValue, Queue
 
-    from .events import Event, QueueEvent
+    from .app import App
+    from .execution import Execution
+
+__all__ = [
+    "ack_message",
+    "read_batch",
+    "retry_message",
+    "send_message",
+    "send_messages",
+    "发送队列消息",
+    "批量发送队列消息",
+    "确认队列消息",
+    "读取队列批次",
+    "重试队列消息",
+]
 
 MAX_BODY_BYTES = 128_000
 MAX_BODIES_BYTES = 256_000
@@ -33,6 +49,24 @@ _BODY_TOO_LONG = f"消息体超过 {MAX_BODY_BYTES} 字节"
 _NOT_JSON = "消息体不是有效的 JSON 文字"
 # 1e20 becomes 100000000000000000000: no number grows more.
 _MAX_GROWTH = 5.25
+
+
+class QueueEvent(Event):
+    """An event that a queue's batch brought."""
+
+    __slots__ = ("batch",)
+
+    def __init__(
+        self,
+        app: App,
+        environment: platform.Environment,
+        execution: Execution,
+        batch: platform.Batch,
+        *,
+        keep_alive: Callable[[Any], None] | None = None,
+    ) -> None:
+        super().__init__("queue", app, environment, execution, keep_alive=keep_alive)
+        self.batch = batch
 
 
 async def 发送队列消息(binding: str, body: str, delay_seconds: int) -> None:
@@ -332,9 +366,9 @@ def _permitted(event: Event, binding: str) -> Queue:
 
 def _queue_event() -> QueueEvent:
     event = current()
-    if event is None or event.batch is None:
+    if not isinstance(event, QueueEvent):
         raise 豫言异常("当前事件不是队列事件")
-    return cast("QueueEvent", event)
+    return event
 
 
 def _check_index(event: QueueEvent, index: int) -> None:

@@ -22,10 +22,16 @@ if TYPE_CHECKING:
     from contextvars import Context
 
 
+# Where no frame of an application's comes from: this package, and the standard library.
+_NO_APPLICATION = tuple(
+    file.rpartition("/")[0] + "/" for file in (__file__, asyncio.__file__.rpartition("/")[0])
+)
+
+
 class Run:
     """One handler's run: ended when `finished` is true, and then with `error` or `value`."""
 
-    __slots__ = ("_event", "_limit_ms", "_notify", "_task", "error", "finished", "value")
+    __slots__ = ("_body", "_event", "_limit_ms", "_notify", "_task", "error", "finished", "value")
 
     def __init__(
         self,
@@ -35,19 +41,26 @@ class Run:
         limit_ms: float,
         notify: Callable[[Run], None],
         context: Context,
+        began_s: float | None = None,
     ) -> None:
-        """Start `handler(*arguments)` in `event` and `context`; `notify` is called once, at its end."""
+        """Start `handler(*arguments)` in `event` and `context`; `notify` is called once, at its end.
+
+        The limit counts from `began_s` on the monotonic clock, or from now.
+        """
         self.finished = False
         self.value: Any = None
         self.error: BaseException | None = None
         self._event = event
         self._limit_ms = limit_ms
         self._notify = notify
-        event.deadline_s = monotonic() + limit_ms / 1000
+        now_s = monotonic()
+        event.deadline_s = (now_s if began_s is None else began_s) + limit_ms / 1000
         context.run(events.enter, event)
-        self._task = start_task(self._body(handler, arguments), context)
+        self._body = self._run(handler, arguments)
+        self._task = start_task(self._body, context)
         if not event.closed:
-            event.at_close(platform.Timer(limit_ms, self._expire).cancel)
+            remaining_ms = max((event.deadline_s - now_s) * 1000, 0)
+            event.at_close(platform.Timer(remaining_ms, self._expire).cancel)
 
     def result(self) -> Any:
         """Return what the handler returned, or raise what it raised; the run must have ended."""
@@ -55,7 +68,7 @@ class Run:
             raise self.error
         return self.value
 
-    async def _body(self, handler: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    async def _run(self, handler: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         value: Any = None
         error: BaseException | None = None
         try:
@@ -70,20 +83,21 @@ class Run:
         if self.finished:  # its limit has passed, and the event has failed without it
             return
         if self._event.aborted is None and monotonic() > self._event.deadline_s:
-            self._time_out()
+            self._time_out(None)
         self.value, self.error = value, error
         self._finish()
 
     def _expire(self) -> None:
-        self._time_out()
+        self._time_out(_place(self._body))
         self._task.cancel()
         self._event.cancel_tasks()
         if not self.finished:
             self._finish()
         self._event.close()
 
-    def _time_out(self) -> None:
-        self._event.abort(f"{self._event.kind} 事件超过时限 {self._limit_ms:.0f} 毫秒")
+    def _time_out(self, place: str | None) -> None:
+        where = f"，停在 {place}" if place is not None else ""
+        self._event.abort(f"{self._event.kind} 事件超过时限 {self._limit_ms:.0f} 毫秒{where}")
 
     def _finish(self) -> None:
         self.finished = True
@@ -91,6 +105,18 @@ class Run:
             self.error = self._event.aborted
         self._notify(self)
         self._event.leave()
+
+
+def _place(body: Any) -> str | None:
+    """Return where a coroutine waits: file, line and function of its innermost application frame."""
+    place = None
+    while body is not None:
+        frame = getattr(body, "cr_frame", None)
+        if frame is not None and not frame.f_code.co_filename.startswith(_NO_APPLICATION):
+            code = frame.f_code
+            place = f"{code.co_filename.rpartition('/')[2]}:{frame.f_lineno} {code.co_qualname}"
+        body = getattr(body, "cr_await", None)
+    return place
 
 
 def start_task(body: Coroutine[Any, Any, None], context: Context) -> asyncio.Task[None]:

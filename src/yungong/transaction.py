@@ -10,41 +10,69 @@ from __future__ import annotations
 import asyncio
 from contextvars import copy_context
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from . import alarm, jsontext, platform, store
+from . import alarm, jsontext, keyvalue, platform, running
 from .arguments import require_text
-from .durable import NOT_DURABLE, check_open
+from .durable import DurableEvent, check_open, durable_event
 from .errors import 豫言异常
-from .events import Event, current
+from .events import current
 from .running import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Coroutine
+    from contextvars import Context
 
-    from js import DurableObjectTransaction
+    from js import AlarmTarget, DurableObjectTransaction
 
-    from .durable import Durable
-    from .events import TransactionEvent
+    from .kinds import Kind
 
-KIND = "durable-transaction"
+__all__ = [
+    "complete_transaction",
+    "rollback_transaction",
+    "run_transaction",
+    "transaction_argument",
+    "transaction_delete",
+    "transaction_get",
+    "transaction_list",
+    "transaction_put",
+    "写入持久事务键值",
+    "列举持久事务键值",
+    "删除持久事务键",
+    "回滚持久事务",
+    "完成持久事务",
+    "执行持久事务",
+    "读取持久事务参数",
+    "读取持久事务键值",
+]
+
+KIND: Kind = "durable-transaction"
 _FAILED = "持久事务失败："
 
 # The event loop holds its tasks weakly, and nobody else holds these.
-_leaving: set[asyncio.Task[None]] = set()
+_attempts: set[asyncio.Task[None]] = set()
 
 
-class Transaction:
-    """One transaction: its parameter, its result, and whether its keys may still be used."""
+class TransactionEvent(DurableEvent):
+    """The event of a transaction's handler: its parameter, its result, whether its keys may still be used."""
 
     __slots__ = ("argument", "changed_alarm", "raw", "result", "rolled_back")
 
-    def __init__(self, argument: str) -> None:
+    in_transaction: ClassVar[bool] = True
+
+    def __init__(self, caller: DurableEvent, argument: str) -> None:
+        super().__init__(KIND, caller.app, caller.environment, caller.execution, caller.durable)
         self.argument = argument
         self.result: str | None = None
         self.rolled_back = False
         self.changed_alarm = False
         self.raw: DurableObjectTransaction  # from when the platform enters it
+
+    def alarm_target(self) -> AlarmTarget:
+        self.check_usable()
+        return self.raw
+
+    def note_alarm_change(self) -> None:
+        self.changed_alarm = True
 
     def check_usable(self) -> None:
         """Refuse the keys and the alarm of a transaction that was rolled back."""
@@ -56,6 +84,7 @@ class Transaction:
         if not self.rolled_back:
             self.raw.rollback()
             self.rolled_back = True
+            self.durable.alarm_note.reload()
 
 
 async def 执行持久事务(argument: str) -> str:
@@ -79,15 +108,18 @@ async def 执行持久事务(argument: str) -> str:
             transaction gave back could not be stored.
     """
     require_text("事务参数", argument)
-    event = current()
-    if event is None or event.durable is None:
-        raise 豫言异常(NOT_DURABLE)
-    if event.transaction is not None:
+    event = durable_event()
+    if event.in_transaction:
         raise 豫言异常("事务处理入口内不能再启动事务")
     event.check_exchanged(argument)
     if not _is_json_text(argument):
         raise 豫言异常("事务参数不是有效的 JSON 文字")
-    return await _Attempt(event, event.durable, argument).run()
+    attempt = _Attempt(event, argument)
+    task = running.start_task(attempt.run(), copy_context())
+    if not task.done():
+        _attempts.add(task)
+        task.add_done_callback(_attempts.discard)
+    return await attempt.answer
 
 
 def 读取持久事务参数() -> str:
@@ -97,7 +129,7 @@ def 读取持久事务参数() -> str:
         豫言异常: the event is no transaction.
         宿主中止: the transaction was aborted before.
     """
-    return _transaction_event().transaction.argument
+    return _transaction_event().argument
 
 
 def 完成持久事务(result: str) -> None:
@@ -115,11 +147,11 @@ def 完成持久事务(result: str) -> None:
     require_text("事务结果", result)
     event = _transaction_event()
     event.check_exchanged(result)
-    if event.transaction.result is not None:
+    if event.result is not None:
         raise 豫言异常("完成持久事务 每次事务只能成功调用一次")
     if not _is_json_text(result):
         raise 豫言异常("事务结果不是有效的 JSON 文字")
-    event.transaction.result = result
+    event.result = result
 
 
 def 回滚持久事务() -> None:
@@ -134,9 +166,9 @@ def 回滚持久事务() -> None:
     """
     event = _transaction_event()
     try:
-        event.transaction.roll_back()
+        event.roll_back()
     except platform.PlatformError as error:
-        event.fault(store.STORAGE, error)
+        event.fault(keyvalue.STORAGE, error)
 
 
 async def 读取持久事务键值(key: str) -> tuple[bool, str]:
@@ -158,8 +190,8 @@ async def 读取持久事务键值(key: str) -> tuple[bool, str]:
     """
     require_text("键", key)
     event = _transaction_event()
-    store.check_key(event, key)
-    return store.get(_usable(event), key)
+    keyvalue.check_key(event, key)
+    return keyvalue.get(_usable(event), key)
 
 
 async def 写入持久事务键值(key: str, value: str) -> None:
@@ -180,9 +212,9 @@ async def 写入持久事务键值(key: str, value: str) -> None:
     require_text("值", value)
     event = _transaction_event()
     event.check_exchanged(key, value)
-    store.check_key(event, key)
-    parsed = store.parse_value(value)
-    store.put(_usable(event), key, parsed)
+    keyvalue.check_key(event, key)
+    parsed = keyvalue.parse_value(value)
+    keyvalue.put(_usable(event), key, parsed)
 
 
 async def 删除持久事务键(key: str) -> None:
@@ -198,8 +230,8 @@ async def 删除持久事务键(key: str) -> None:
     """
     require_text("键", key)
     event = _transaction_event()
-    store.check_key(event, key)
-    store.delete(_usable(event), key)
+    keyvalue.check_key(event, key)
+    keyvalue.delete(_usable(event), key)
 
 
 async def 列举持久事务键值(options: str) -> str:
@@ -221,8 +253,8 @@ async def 列举持久事务键值(options: str) -> str:
     require_text("列举选项", options)
     event = _transaction_event()
     event.check_exchanged(options)
-    parsed = store.parse_options(options)
-    return store.listing(_usable(event), parsed)
+    parsed = keyvalue.parse_options(options)
+    return keyvalue.listing(_usable(event), parsed)
 
 
 run_transaction = 执行持久事务
@@ -236,105 +268,72 @@ transaction_list = 列举持久事务键值
 
 
 class _Attempt:
-    """One run of the handler inside the platform's transaction.
+    """One run of the handler in the platform's transaction: a task that has the gate all the while.
 
-    The handler's failure never leaves through JavaScript, which would keep only its traceback: the platform
-    is told to roll back, and the error is raised again outside.
+    The caller waits for `answer`; one that does not any more leaves the task to its work. The handler's
+    failure never leaves through JavaScript, which would keep only its traceback: the platform is told to
+    roll back, and the error is raised again outside.
     """
 
-    __slots__ = (
-        "_caller",
-        "_cancelled",
-        "_context",
-        "_durable",
-        "_event",
-        "_failure",
-        "_over",
-        "_refusal",
-        "_transaction",
-    )
+    __slots__ = ("_began_s", "_caller", "_context", "_event", "_failure", "_over", "answer")
 
-    def __init__(self, caller: Event, durable: Durable, argument: str) -> None:
+    def __init__(self, caller: DurableEvent, argument: str) -> None:
+        self.answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._caller = caller
-        self._durable = durable
-        self._transaction = Transaction(argument)
-        self._event = Event(
-            KIND,
-            caller.app,
-            caller.environment,
-            caller.execution,
-            durable=durable,
-            transaction=self._transaction,
-        )
+        self._event = TransactionEvent(caller, argument)
         self._event.at_close(self._end)
-        self._context = copy_context()  # JavaScript calls the closure without one
-        self._over: platform.Promise | None = None
         self._failure: BaseException | None = None
-        self._refusal: BaseException | None = None
-        self._cancelled = False
+        self._context: Context
+        self._began_s: float
+        self._over: platform.Promise
 
-    async def run(self) -> str:
-        """Run the handler when the object is free, and free it again when the platform is through."""
-        await self._durable.gate.enter()
+    async def run(self) -> None:
+        """Carry the transaction out when the object is free, then tell the caller."""
+        gate = self._caller.durable.gate
+        await gate.enter()
+        result, error = "", None
         try:
-            check_open(self._caller)
-            promise = platform.settled(self._durable.storage.transaction(self._enter))
-        except BaseException as error:
-            self._durable.gate.leave()
-            if isinstance(error, platform.ERRORS):
-                raise 豫言异常(_FAILED + platform.error_text(error)) from error
-            raise
-        try:
-            await asyncio.shield(promise)
-        except asyncio.CancelledError:
-            # The platform's transaction cannot be called off: it goes on, and rolls back at its end, unless
-            # its handler has ended already.
-            self._cancelled = True
-            _held(self._leave_after(promise))
-            raise
-        except platform.ERRORS as error:
-            self._refusal = error
-            await self._leave()
-            raise 豫言异常(_FAILED + platform.error_text(self._failure or error)) from error
-        await self._leave()
-        if self._failure is not None:
-            raise 豫言异常(_FAILED + platform.error_text(self._failure)) from self._failure
-        return cast("str", self._transaction.result)  # without a result there is a failure
-
-    async def _leave_after(self, promise: Awaitable[None]) -> None:
-        try:
-            await promise
-        except platform.ERRORS as error:
-            self._refusal = error
-        await self._leave()
-
-    async def _leave(self) -> None:
-        self._durable.alarm_records.reload()  # they may have gone back with the transaction
-        if self._transaction.changed_alarm and (self._transaction.rolled_back or self._refusal is not None):
-            await asyncio.shield(_held(self._restore_alarm()))  # whatever becomes of the caller
+            result = await self._carry_out()
+        except BaseException as failure:
+            error = failure
+        gate.leave()
+        if self.answer.done():  # cancelled with its caller
+            return
+        if error is None:
+            self.answer.set_result(result)
         else:
-            self._durable.gate.leave()
+            self.answer.set_exception(error)
 
-    async def _restore_alarm(self) -> None:
+    async def _carry_out(self) -> str:
+        check_open(self._caller)
+        event, refusal = self._event, None
+        self._context = copy_context()  # JavaScript calls the closure without one
+        self._began_s = monotonic()
         try:
-            await alarm.restore(self._durable)
+            await platform.settled(event.durable.storage.transaction(self._enter))
         except platform.ERRORS as error:
-            self._caller.fault(alarm.ALARM_STORAGE, error)
-        finally:
-            self._durable.gate.leave()
+            refusal = error
+        event.durable.alarm_note.reload()  # it may have gone back with the transaction
+        if event.changed_alarm and (event.rolled_back or refusal is not None):
+            try:
+                await alarm.restore(event.durable)
+            except platform.ERRORS as error:
+                self._caller.fault(alarm.ALARM_STORAGE, error)
+        failure = self._failure or refusal
+        if failure is not None:
+            raise 豫言异常(_FAILED + platform.error_text(failure)) from failure
+        return cast("str", event.result)  # without a result there is a failure
 
     def _enter(self, raw: DurableObjectTransaction) -> Any:
         """Start the handler; called by JavaScript, which waits for the promise that this returns."""
-        self._transaction.raw = raw
-        remaining_ms = (self._caller.deadline_s - monotonic()) * 1000
-        limit_ms = min(self._event.execution.limit_ms(KIND), max(remaining_ms, 0))
-        Run(self._event, self._event.app.enter, (KIND,), limit_ms, self._end_handler, self._context)
-        if not self._event.closed:
-            self._over = platform.Promise()
-            return self._over.js
-        if self._refusal is not None:
-            raise self._refusal
-        return None
+        event, caller = self._event, self._caller
+        event.raw = raw
+        self._over = platform.Promise()
+        # The platform counts its 30 seconds from about when it was asked.
+        remaining_ms = max((caller.deadline_s - self._began_s) * 1000, 0)
+        limit_ms = min(event.execution.limit_ms(KIND), remaining_ms)
+        Run(event, event.app.enter, (KIND,), limit_ms, self._end_handler, self._context, self._began_s)
+        return self._over.js
 
     def _end_handler(self, run: Run) -> None:
         if run.error is not None:
@@ -344,32 +343,22 @@ class _Attempt:
 
     def _end(self) -> None:
         """Decide what becomes of the transaction: its handler, and all that it waits for, has ended."""
+        event, caller = self._event, self._caller
         if self._failure is None:
-            if self._event.aborted is not None:
-                self._failure = self._event.aborted
-            elif self._caller.closed or self._caller.aborted is not None:
+            if event.aborted is not None:
+                self._failure = event.aborted
+            elif caller.closed or caller.aborted is not None:
                 self._failure = 豫言异常("启动事务的事件已经结束")
-            elif self._transaction.result is None:
+            elif event.result is None:
                 self._failure = 豫言异常("处理入口没有调用 完成持久事务")
-        if self._failure is not None or self._cancelled:
+        # Its caller may be cancelled, but the platform's transaction cannot: then it is rolled back.
+        if self._failure is not None or self.answer.cancelled():
             try:
-                self._transaction.roll_back()
+                event.roll_back()
             except platform.ERRORS as error:  # then the platform must not take it for done
-                self._refusal = error
-        if self._over is None:
-            return
-        if self._refusal is None:
-            self._over.resolve()
-        else:
-            self._over.reject(self._refusal)
-
-
-def _held(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    """Start a task that the one who waits for it may leave."""
-    task = asyncio.create_task(coroutine)
-    _leaving.add(task)
-    task.add_done_callback(_leaving.discard)
-    return task
+                self._over.reject(error)
+                return
+        self._over.resolve()
 
 
 def _is_json_text(text: str) -> bool:
@@ -382,11 +371,11 @@ def _is_json_text(text: str) -> bool:
 
 def _transaction_event() -> TransactionEvent:
     event = current()
-    if event is None or event.transaction is None:
+    if not isinstance(event, TransactionEvent):
         raise 豫言异常("当前事件不是事务处理入口")
-    return cast("TransactionEvent", event)
+    return event
 
 
 def _usable(event: TransactionEvent) -> TransactionEvent:
-    event.transaction.check_usable()
+    event.check_usable()
     return event

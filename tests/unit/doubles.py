@@ -8,19 +8,45 @@ import types
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from yungong import App
+from yungong.alarm import AlarmEvent
+from yungong.durable import DurableEvent
 from yungong.events import Event
 from yungong.execution import Execution
 from yungong.platform import Environment
+from yungong.queue import QueueEvent
+from yungong.transaction import TransactionEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
     from contextvars import Context
 
+    from yungong.kinds import Kind
 
-def make_event(kind: str = "fetch", *, limit_ms: int | None = None, **members: Any) -> Event:
+
+def make_event(
+    kind: Kind = "fetch",
+    *,
+    limit_ms: int | None = None,
+    durable: Any = None,
+    batch: Any = None,
+    alarm_retries: int = 0,
+    keep_alive: Callable[[Any], None] | None = None,
+) -> Any:
     """Return an open event; `limit_ms` is the time limit of its kind, the default one if left out."""
-    limits_ms = {} if limit_ms is None else {kind: limit_ms}
-    return Event(kind, App(), Environment(None), Execution(frozenset(), limits_ms), **members)
+    limits_ms: dict[str, int] = {} if limit_ms is None else {kind: limit_ms}
+    common = App(), Environment(None), Execution(frozenset(), limits_ms)
+    match kind:
+        case "queue":
+            return QueueEvent(*common, batch, keep_alive=keep_alive)
+        case "durable-alarm":
+            return AlarmEvent(*common, durable, alarm_retries)
+        case "durable-transaction":
+            event = TransactionEvent(DurableEvent("durable-fetch", *common, durable), "null")
+            event.raw = durable
+            return event
+        case "fetch" | "scheduled":
+            return Event(kind, *common, keep_alive=keep_alive)
+    return DurableEvent(kind, *common, durable)
 
 
 class LoopTimer:
@@ -121,6 +147,7 @@ class AlarmStorage(SqlStorage):
         super().__init__()
         self.alarm_ms: int | None = None
         self.deleted = 0
+        self.alarm_is_cleared = True  # as the compatibility date says
 
     @property
     def alarms(self) -> AlarmStorage:
@@ -137,6 +164,16 @@ class AlarmStorage(SqlStorage):
         self.alarm_ms = None
         self.deleted += 1
         return _settled(None)
+
+    def delete_all(self) -> asyncio.Future[Any]:
+        for table in self.tables():
+            self.query(f"DROP TABLE {table}")
+        if self.alarm_is_cleared:
+            self.alarm_ms = None
+        return _settled(None)
+
+    def clears_alarm(self) -> bool:
+        return self.alarm_is_cleared
 
 
 class TransactionStorage(AlarmStorage):
@@ -159,7 +196,7 @@ class TransactionStorage(AlarmStorage):
 
     def delete_all(self) -> asyncio.Future[Any]:
         self.committed.clear()
-        return _settled(None)
+        return super().delete_all()
 
     def transaction(self, closure: Callable[[Any], Any]) -> asyncio.Future[Any]:
         outcome: asyncio.Future[None] = asyncio.Future()

@@ -9,18 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import yungong
-from yungong import alarm, events, platform
-from yungong.alarm import MAX_TIME_MS
-from yungong.alarm_record import AlarmRecord
+from yungong import events, platform
+from yungong.alarm import MAX_TIME_MS, Firing
+from yungong.alarm_state import MAX_PLATFORM_MS, Retrying
 from yungong.durable import Durable
 from yungong.errors import 豫言异常
 
 from .doubles import AlarmStorage, as_platform, make_event
+
+if TYPE_CHECKING:
+    from yungong.kinds import Kind
 
 NOW_MS = 1_800_000_000_000
 LATER_MS = 1_900_000_000_000
@@ -37,7 +41,7 @@ class Platform:
         self.storage = AlarmStorage()
         self.durable = Durable(as_platform(self.storage))
 
-    async def run(self, handler: Handler, kind: str = "durable-fetch", **members: Any) -> Any:
+    async def run(self, handler: Handler, kind: Kind = "durable-fetch", **members: Any) -> Any:
         """Run a handler in an event of the object."""
         context = copy_context()
         context.run(events.enter, make_event(kind, durable=self.durable, **members))
@@ -60,18 +64,22 @@ class Platform:
         assert scheduled_ms is not None
         self.now_ms = max(self.now_ms, scheduled_ms)
         self.storage.alarm_ms = None
-        seen = await alarm.begin_firing(self.durable, scheduled_ms, retries)
-        if seen is None:
-            return None
         failed = False
         try:
-            await self.run(handler, "durable-alarm", alarm_retries=seen)
+            async with self.firing(scheduled_ms, retries) as seen:
+                if seen is not None:
+                    await self.run(handler, "durable-alarm", alarm_retries=seen)
         except Failure:
             failed = True
-        await alarm.end_firing(self.durable, failed=failed)
         if failed and self.storage.alarm_ms is None:
             self.storage.alarm_ms = scheduled_ms
         return seen
+
+    def firing(self, scheduled_ms: int, retries: int = 0) -> Firing:
+        """Return what holds a firing of the alarm, as the platform announces it."""
+        scheduled = SimpleNamespace(getTime=lambda: scheduled_ms)
+        info = SimpleNamespace(scheduledTime=scheduled, retryCount=retries)
+        return Firing(self.durable, as_platform(info))
 
     def construct_anew(self) -> None:
         """Have the object evicted: what is in memory is gone, what is stored stays."""
@@ -105,7 +113,7 @@ async def test_a_new_object_has_no_alarm(host: Platform) -> None:
 
 @pytest.mark.parametrize(
     "time_ms",
-    [0, 1, NOW_MS - 1, NOW_MS, NOW_MS + 1, LATER_MS, platform.MAX_ALARM_MS, PAST_2262_MS, MAX_TIME_MS],
+    [0, 1, NOW_MS - 1, NOW_MS, NOW_MS + 1, LATER_MS, MAX_PLATFORM_MS, PAST_2262_MS, MAX_TIME_MS],
 )
 @pytest.mark.parametrize("evicted", [False, True])
 async def test_every_time_is_read_as_it_was_set(host: Platform, time_ms: int, evicted: bool) -> None:
@@ -114,7 +122,7 @@ async def test_every_time_is_read_as_it_was_set(host: Platform, time_ms: int, ev
         host.construct_anew()
     assert await host.get() == (True, time_ms)
     assert host.storage.alarm_ms is not None
-    assert NOW_MS < host.storage.alarm_ms <= platform.MAX_ALARM_MS
+    assert NOW_MS < host.storage.alarm_ms <= MAX_PLATFORM_MS
 
 
 @pytest.mark.parametrize("first", [0, LATER_MS, MAX_TIME_MS])
@@ -144,7 +152,7 @@ async def test_a_deleted_alarm_is_gone_and_deleting_none_does_nothing(host: Plat
     await host.set(time_ms)
     await host.run(yungong.delete_alarm)
     assert await host.get() == (False, 0)
-    assert host.durable.alarm_records.read() is None
+    assert host.durable.alarm_note.read() is None
 
 
 @pytest.mark.parametrize("time_ms", [-1, MAX_TIME_MS + 1, 10**30])
@@ -161,7 +169,7 @@ async def test_a_time_that_is_no_int_is_a_type_error_before_anything_else(time_m
         await yungong.set_alarm(time_ms)
 
 
-async def test_a_time_that_the_platform_can_hold_leaves_no_record(host: Platform) -> None:
+async def test_a_time_that_the_platform_can_hold_leaves_no_note(host: Platform) -> None:
     await host.set(LATER_MS)
     assert host.storage.tables() == []
 
@@ -197,7 +205,7 @@ async def test_a_time_past_the_platform_s_last_is_waited_for_in_stages_that_nobo
     assert await host.fire(fail) is None
     assert await host.get() == (True, PAST_2262_MS)
     host.now_ms = PAST_2262_MS
-    host.storage.alarm_ms = platform.MAX_ALARM_MS
+    host.storage.alarm_ms = MAX_PLATFORM_MS
     assert await host.fire(succeed) == 0
 
 
@@ -223,7 +231,7 @@ async def test_after_a_success_the_next_alarm_counts_from_zero(host: Platform) -
     assert await host.fire(succeed, retries=1) == 1
     await host.set(LATER_MS + 5)
     assert await host.fire(succeed) == 0
-    assert host.durable.alarm_records.read() is None
+    assert host.durable.alarm_note.read() is None
 
 
 @pytest.mark.parametrize("time_ms", [0, LATER_MS, LATER_MS + 5])
@@ -239,7 +247,7 @@ async def test_an_alarm_that_replaces_a_pending_retry_counts_from_zero(
     assert await host.fire(fail, retries=platform_retries) == 0
     assert await host.fire(fail, retries=platform_retries + 1) == 1
     assert await host.fire(succeed, retries=platform_retries + 2) == 2
-    assert host.durable.alarm_records.read() is None
+    assert host.durable.alarm_note.read() is None
 
 
 async def test_an_alarm_set_after_a_pending_retry_was_deleted_counts_from_zero(host: Platform) -> None:
@@ -265,28 +273,239 @@ async def test_an_alarm_set_in_a_handler_that_then_fails_wins_and_counts_from_ze
     assert await host.fire(succeed) == 0
 
 
-async def test_a_platform_that_counts_anew_is_followed(host: Platform) -> None:
-    """A handler that was killed with its process runs again with the platform's count of 0."""
+async def test_the_package_s_own_count_goes_on_where_the_platform_counts_anew(host: Platform) -> None:
+    """As it does when its server was restarted while the retry was pending."""
+    await host.set(LATER_MS)
+    for retries in range(4):
+        host.construct_anew()
+        assert await host.fire(fail, retries=0) == retries
+
+
+async def test_a_handler_that_ends_with_its_instance_is_retried_with_the_next_count(host: Platform) -> None:
+    await host.set(LATER_MS)
+    for retries in range(3):
+        host.storage.alarm_ms = None
+        assert await host.firing(LATER_MS).__aenter__() == retries
+        host.construct_anew()
+        host.storage.alarm_ms = LATER_MS  # as the platform has it after its restart
+        assert (await host.get())[0]
+
+
+async def test_an_alarm_set_after_the_instance_of_a_handler_was_lost_counts_from_zero(host: Platform) -> None:
+    """It may fire in the place of the retry, with the platform's count of that."""
+    await host.set(LATER_MS)
+    host.storage.alarm_ms = None
+    await host.firing(LATER_MS).__aenter__()
+    host.construct_anew()
+    host.storage.alarm_ms = LATER_MS
+    await host.set(LATER_MS + 1200)
+    assert await host.fire(succeed, retries=1) == 0
+
+
+@pytest.mark.parametrize("failures", [1, 3])
+async def test_an_alarm_set_after_the_store_was_cleared_while_a_retry_was_pending_counts_from_zero(
+    host: Platform, failures: int
+) -> None:
+    await host.set(LATER_MS)
+    for retries in range(failures):
+        assert await host.fire(fail, retries=retries) == retries
+    await host.run(yungong.store_clear)
+    assert await host.get() == (False, 0)
+    await host.set(LATER_MS + 1200)
+    assert await host.fire(fail, retries=failures) == 0
+    assert await host.fire(succeed, retries=failures + 1) == 1
+    assert host.durable.alarm_note.read() is None
+
+
+async def test_a_handler_that_clears_the_store_and_fails_leaves_no_alarm(host: Platform) -> None:
+    await host.set(LATER_MS)
+    firing = host.firing(LATER_MS)
+    host.storage.alarm_ms = None
+    assert await firing.__aenter__() == 0
+    await host.run(yungong.store_clear, "durable-alarm")
+    await firing.__aexit__(Failure, Failure(), None)
+    assert await host.get() == (False, 0)
+
+
+async def test_while_a_retry_is_pending_its_own_time_is_read(host: Platform) -> None:
+    await host.set(0)
+    for retries in range(7):
+        await host.fire(fail, retries=retries)
+        assert host.storage.alarm_ms == NOW_MS + 1  # the platform tells the firing that failed
+        assert await host.get() == (True, host.now_ms + 2000 * 2**retries)
+    host.storage.alarm_ms = LATER_MS  # and the retry's, where it knows better
+    assert await host.get() == (True, LATER_MS)
+
+
+async def test_an_alarm_that_the_platform_has_given_up_is_not_set(host: Platform) -> None:
+    await host.set(0)
+    for retries in range(7):
+        await host.fire(fail, retries=retries)
+    host.storage.alarm_ms = None
+    assert await host.get() == (False, 0)
+
+
+async def test_a_failure_shows_before_its_note_and_the_platform_knows_of_it(host: Platform) -> None:
+    """The note waits for a transaction that still runs."""
+    await host.set(LATER_MS)
+    host.now_ms, host.storage.alarm_ms = LATER_MS, None
+    firing = host.firing(LATER_MS)
+    await firing.__aenter__()
+    assert await host.get() == (False, 0)
+    await host.durable.gate.enter()
+    ending = asyncio.create_task(firing.__aexit__(Failure, Failure(), None))
+    asking = asyncio.create_task(host.get())
+    await asyncio.sleep(0.001)
+    assert not ending.done()
+    host.durable.gate.leave()
+    assert await asking == (True, LATER_MS + 2000)
+    await ending
+    assert host.durable.alarm_note.read() == Retrying(1, 0, LATER_MS)
+
+
+async def test_deleting_an_alarm_that_its_handler_set_gives_up_the_retries_too(host: Platform) -> None:
+    """As delete_alarm says; deleting alone keeps them."""
+
+    async def set_delete_and_fail() -> None:
+        await yungong.set_alarm(LATER_MS + 5)
+        await delete_and_fail()
+
+    async def delete_and_fail() -> None:
+        await yungong.delete_alarm()
+        raise Failure
+
+    await host.set(LATER_MS)
+    assert await host.fire(delete_and_fail) == 0
+    assert host.storage.deleted == 0
+    assert (await host.get())[0]
+    assert await host.fire(set_delete_and_fail, retries=1) == 1
+    assert host.storage.deleted == 1
+
+
+# Beside transactions
+
+
+async def test_an_alarm_set_past_the_package_fires_at_its_own_time(host: Platform) -> None:
+    """The record counts only while the platform holds its time."""
+    await host.set(MAX_TIME_MS)
+    host.storage.alarm_ms = LATER_MS
+    assert await host.fire(succeed) == 0
+
+
+@pytest.mark.parametrize("stays", [True, False])
+async def test_clearing_keeps_the_exact_time_where_the_alarm_stays(host: Platform, stays: bool) -> None:
+    """Under an older compatibility date deleteAll leaves the alarm; else nothing stays behind."""
+    storage: Any = host.storage
+
+    await host.set(MAX_TIME_MS)
+    storage.alarm_is_cleared = not stays
+    await host.run(yungong.store_clear)
+    assert await host.get() == ((True, MAX_TIME_MS) if stays else (False, 0))
+    if not stays:
+        assert host.durable.alarm_note.read() is None
+
+
+async def test_an_alarm_set_after_one_that_replaced_a_pending_retry_was_deleted_counts_from_zero(
+    host: Platform,
+) -> None:
     await host.set(LATER_MS)
     await host.fire(fail)
-    await host.set(LATER_MS + 5)
-    assert await host.fire(fail, retries=1) == 0
-    assert await host.fire(fail, retries=0) == 0
+    await host.set(MAX_TIME_MS)
+    await host.run(yungong.delete_alarm)
+    await host.set(LATER_MS + 5000)
+    assert await host.fire(succeed, retries=1) == 0
+
+
+async def test_a_replacement_that_fires_in_a_retry_s_place_and_fails_counts_its_own_first_retry(
+    host: Platform,
+) -> None:
+    """The platform fires it anew, with its own count of 0, as the first retry."""
+    await host.set(LATER_MS)
+    await host.fire(fail)
+    await host.set(NOW_MS + 5)
+    host.now_ms, host.storage.alarm_ms = LATER_MS, None
+    firing = host.firing(LATER_MS + 2000, 1)
+    assert await firing.__aenter__() == 0
+    await firing.__aexit__(Failure, Failure(), None)
+    assert await host.firing(NOW_MS + 5).__aenter__() == 1
+
+
+async def test_the_firing_of_an_alarm_that_was_replaced_meanwhile_is_passed_over(
+    host: Platform,
+) -> None:
+    """As it comes after a transaction that changed the alarm, fell due in it and was rolled back."""
+    await host.set(NOW_MS + 5)
+    async with host.firing(NOW_MS - 5) as retries:
+        assert retries is None
+    assert await host.get() == (True, NOW_MS + 5)
+    assert await host.fire(fail) == 0
     assert await host.fire(succeed, retries=1) == 1
 
 
-async def test_what_the_handler_s_failure_leaves_behind_is_no_alarm_time(host: Platform) -> None:
-    await host.set(0)
-    await host.fire(fail)
-    assert host.durable.alarm_records.read() == AlarmRecord(None, None, 0)
-    assert await host.get() == (True, NOW_MS + 1)
-
-
-async def test_the_note_of_a_failure_waits_for_a_transaction_that_still_runs(host: Platform) -> None:
+async def test_an_alarm_that_fires_waits_for_the_transaction_that_may_restore_it(
+    host: Platform,
+) -> None:
+    await host.set(LATER_MS)
     await host.durable.gate.enter()
-    noting = asyncio.create_task(alarm.end_firing(host.durable, failed=True))
-    await asyncio.sleep(0.001)
-    assert not noting.done()
+    firing = asyncio.create_task(host.firing(LATER_MS).__aenter__())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not firing.done()
+    host.storage.alarm_ms = LATER_MS + 100  # restored
     host.durable.gate.leave()
-    await noting
-    assert host.durable.alarm_records.read() == AlarmRecord(None, None, 0)
+    assert await firing is None
+
+
+@pytest.mark.parametrize("error", [None, Failure()])
+async def test_an_alarm_that_has_ended_leaves_its_note_outside_of_any_transaction(
+    host: Platform, error: Failure | None
+) -> None:
+    await host.set(LATER_MS)
+    host.storage.alarm_ms = None
+    firing = host.firing(LATER_MS)
+    await firing.__aenter__()
+    await host.durable.gate.enter()
+    ending = asyncio.create_task(firing.__aexit__(None, error, None))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not ending.done()
+    assert "Running" in host.storage.query("SELECT state FROM yungong_alarm")[0][0]
+    host.durable.gate.leave()
+    await ending
+
+
+async def test_a_firing_waits_for_the_transaction_that_runs_but_for_none_that_waits(
+    host: Platform,
+) -> None:
+    """One of them could delete the alarm, and be told so, before the handler is entered."""
+    order: list[str] = []
+    await host.set(LATER_MS)
+    gate = host.durable.gate
+    await gate.enter()
+
+    async def wait() -> None:
+        await gate.enter()
+        order.append("transaction")
+        gate.leave()
+
+    async def fire() -> None:
+        host.storage.alarm_ms = None
+        await host.firing(LATER_MS).__aenter__()
+        order.append("firing")
+
+    waiting = asyncio.create_task(wait())
+    await asyncio.sleep(0)
+    firing = asyncio.create_task(fire())
+    await asyncio.sleep(0)
+    gate.leave()
+    await asyncio.gather(waiting, firing)
+    assert order == ["firing", "transaction"]
+
+
+async def test_an_alarm_that_fires_by_a_clock_ahead_of_the_worker_s_is_not_put_off(
+    host: Platform,
+) -> None:
+    """Arming it again for the time that fires would change nothing, and lose it."""
+    await host.set(NOW_MS + 500)
+    host.now_ms, host.storage.alarm_ms = NOW_MS + 497, None
+    assert await host.firing(NOW_MS + 500).__aenter__() == 0

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yungong.durable import Durable, Gate, pass_gate
+from yungong.durable import Durable, pass_gate
 from yungong.errors import 宿主中止, 豫言异常
+from yungong.gate import Gate
 
 from .doubles import SqlStorage, as_platform, make_event
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from yungong.events import DurableEvent
+    from yungong.durable import DurableEvent
 
 
 async def turns(count: int = 5) -> None:
@@ -58,10 +59,8 @@ async def test_nothing_passes_while_a_transaction_has_the_object() -> None:
     assert not gate.open
     assert not any(task.done() for task in waiting)
     gate.leave()
-    await turns()
-    assert [task.done() for task in waiting] == [True, True, False]
-    gate.leave()
     await asyncio.gather(*waiting)
+    gate.leave()
     await assert_free(gate)
 
 
@@ -75,7 +74,7 @@ async def test_accesses_that_wait_together_go_on_together() -> None:
     assert all(task.done() for task in waiting)
 
 
-async def test_what_follows_a_passage_without_an_await_happens_before_the_next_transaction() -> None:
+async def test_after_a_transaction_all_operations_that_wait_go_in_order_then_the_next_one() -> None:
     gate = Gate()
     order: list[str] = []
 
@@ -83,16 +82,28 @@ async def test_what_follows_a_passage_without_an_await_happens_before_the_next_t
         await gate.passage()
         order.append("access")
 
-    async def transact() -> None:
+    async def operate() -> None:
         async with gate:
-            order.append("transaction")
+            order.append("operation begins")
+            await turns()
+            order.append("operation ends")
+
+    async def transact() -> None:
+        await gate.enter()
+        order.append("transaction begins")
+        await turns()
+        order.append("transaction ends")
+        gate.leave()
 
     await gate.enter()
-    tasks = [asyncio.create_task(step()) for step in (access, transact, access, transact)]
+    steps = (access, transact, operate, access, transact)
+    tasks = [asyncio.create_task(step()) for step in steps]
     await turns()
     gate.leave()
     await asyncio.gather(*tasks)
-    assert order == ["access", "transaction", "access", "transaction"]
+    operation = ["operation begins", "operation ends"]
+    transaction = ["transaction begins", "transaction ends"]
+    assert order == ["access", *operation, "access", *transaction, *transaction]
     await assert_free(gate)
 
 
@@ -240,8 +251,8 @@ async def _check_schedule(plan: list[Visit]) -> None:
 
 
 def durable_event() -> DurableEvent:
-    event: Any = make_event("durable-fetch", durable=Durable(as_platform(SqlStorage())))
-    return event  # type: ignore[no-any-return]
+    event: DurableEvent = make_event("durable-fetch", durable=Durable(as_platform(SqlStorage())))
+    return event
 
 
 async def test_an_event_passes_a_gate_that_is_open_at_once() -> None:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 from contextvars import copy_context
 from time import monotonic
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import yungong
-from yungong import events
+from yungong import events, platform, running
+from yungong.durable import Durable
+from yungong.entrypoints import Worker
 from yungong.errors import 宿主中止, 豫言异常
 from yungong.events import MAX_EXCHANGED_BYTES
+from yungong.kinds import KINDS, Kind
 
-from .doubles import LoopTimer, make_event
+from .doubles import AlarmStorage, LoopTimer, as_platform, make_event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 NO_EVENT = "^当前没有入站事件$"
 
@@ -39,8 +43,8 @@ def start_within(event: events.Event, coroutine: Any) -> asyncio.Task[Any]:
 # The kind
 
 
-@pytest.mark.parametrize("kind", events.KINDS)
-def test_an_event_knows_its_kind(kind: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_event_knows_its_kind(kind: Kind) -> None:
     assert within(make_event(kind), yungong.event_kind) == kind
 
 
@@ -88,7 +92,7 @@ def test_the_retry_count_never_fails(end: str | None) -> None:
 
 
 def test_any_other_event_and_a_transaction_inside_an_alarm_count_no_retries() -> None:
-    for kind in events.KINDS:
+    for kind in KINDS:
         assert within(make_event(kind), yungong.alarm_retry_count) == 0
 
 
@@ -107,7 +111,7 @@ async def test_interleaved_tasks_see_their_own_events_and_so_do_the_tasks_they_s
         await asyncio.sleep(0)
         seen.append(events.current())
 
-    entered = [make_event(kind) for kind in events.KINDS]
+    entered = [make_event(kind) for kind in KINDS]
     await asyncio.gather(*(start_within(event, look(event, [])) for event in entered))
     assert events.current() is None
 
@@ -302,3 +306,89 @@ async def test_a_sleep_in_an_event_that_is_aborted_meanwhile_raises_what_aborted
 async def test_sleep_needs_an_open_event() -> None:
     with pytest.raises(豫言异常, match=NO_EVENT):
         await yungong.sleep(0)
+
+
+# What fails, or ends, beside
+
+
+async def leave() -> None:
+    raise SystemExit(3)
+
+
+class Leaving:
+    """Neither a coroutine nor a future."""
+
+    def __await__(self) -> Any:
+        return leave().__await__()
+
+
+@pytest.mark.parametrize("awaitable", [leave, Leaving])
+async def test_an_exit_of_what_is_waited_for_aborts_the_event_and_ends_nothing_else(
+    awaitable: Callable[[], Awaitable[None]],
+) -> None:
+    async def handler() -> None:
+        yungong.wait_until(awaitable())
+        await asyncio.sleep(0.001)
+
+    with pytest.raises(宿主中止, match=r"^事件等待的任务要求退出：3$"):
+        await running.run(make_event(), handler)
+
+
+async def test_what_cannot_be_awaited_cannot_be_waited_for() -> None:
+    with pytest.raises(TypeError, match=r"^awaitable must be awaitable, not int$"):
+        yungong.wait_until(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["fetch", "queue"])
+async def test_a_worker_s_event_keeps_the_platform_waiting_for_what_it_waits_for(kind: Kind) -> None:
+    app = yungong.App()
+    promises: list[Any] = []
+    worker: Any = Worker.__new__(Worker)
+    worker._app, worker._environment = app, as_platform(None)
+    worker._execution = make_event().execution
+    worker.ctx = SimpleNamespace(waitUntil=promises.append)
+
+    @app.on(kind)
+    def handle(*_: Any) -> None:
+        yungong.wait_until(asyncio.sleep(0.001))
+
+    await (
+        worker.fetch("request") if kind == "fetch" else worker.queue(SimpleNamespace(queue="q", messages=[]))
+    )
+    assert len(promises) == 1
+    assert not promises[0].done()
+    await promises[0]
+
+
+async def test_an_event_that_was_aborted_before_the_platform_failed_keeps_its_own_cause() -> None:
+    cause = ValueError("先")
+
+    class Failing(AlarmStorage):
+        def getAlarm(self) -> Any:
+            async def answer() -> int:
+                event.abort("先", cause)
+                raise platform.PlatformError("disk")
+
+            return answer()
+
+    event = make_event("durable-fetch", durable=Durable(as_platform(Failing())))
+    events.enter(event)
+    with pytest.raises(宿主中止, match=r"^先$") as raised:
+        await yungong.get_alarm()
+    assert raised.value.__cause__ is cause
+
+
+def test_a_fault_after_an_abort_without_a_cause_is_told_beside_it() -> None:
+    event = make_event()
+    event.abort("先")
+
+    def fail_too() -> None:
+        try:
+            raise platform.PlatformError("disk")
+        except platform.PlatformError as error:
+            event.fault("存储故障", error)
+
+    with pytest.raises(宿主中止, match=r"^先$") as raised:
+        fail_too()
+    assert isinstance(raised.value.__context__, platform.PlatformError)
+    assert not raised.value.__suppress_context__

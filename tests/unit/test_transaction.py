@@ -17,12 +17,12 @@ import pytest
 
 import yungong
 from yungong import App, events, platform
-from yungong.durable import Durable
+from yungong.durable import Durable, DurableEvent
 from yungong.errors import 豫言异常
 from yungong.events import Event
 from yungong.execution import Execution
 
-from .doubles import TransactionStorage, as_platform
+from .doubles import TransactionStorage, Unreachable, as_platform
 
 Handler = Callable[[], Any]
 FAILED = "^持久事务失败："
@@ -50,9 +50,7 @@ class Object:
         return self.handler()
 
     def event(self) -> Event:
-        event = Event(
-            "durable-fetch", self.app, as_platform(None), self._execution, durable=as_platform(self.durable)
-        )
+        event = DurableEvent("durable-fetch", self.app, as_platform(None), self._execution, self.durable)
         event.deadline_s = monotonic() + 10
         return event
 
@@ -160,7 +158,7 @@ async def test_a_handler_past_its_limit_rolls_back_and_can_be_caught(host: Objec
         await asyncio.Event().wait()
 
     host._execution.limits_ms["durable-transaction"] = 20
-    with pytest.raises(豫言异常, match=rf"{FAILED}durable-transaction 事件超过时限 20 毫秒$"):
+    with pytest.raises(豫言异常, match=rf"{FAILED}durable-transaction 事件超过时限 20 毫秒，停在 "):
         await host.transact(handler)
     assert host.storage.committed == {}
 
@@ -173,7 +171,10 @@ async def test_a_transaction_ends_with_what_its_caller_s_event_has_left(host: Ob
     host.handler = handler
     event = host.event()
     event.deadline_s = monotonic() + 0.02
-    with pytest.raises(豫言异常, match=rf"{FAILED}durable-transaction 事件超过时限 [0-9]{{1,2}} 毫秒$"):
+    with pytest.raises(
+        豫言异常,
+        match=rf"{FAILED}durable-transaction 事件超过时限 [0-9]{{1,2}} 毫秒，停在 ",
+    ):
         await host.start(lambda: yungong.run_transaction("1"), event)
     assert host.storage.committed == {}
 
@@ -281,3 +282,85 @@ async def test_a_transaction_whose_rollback_the_platform_refuses_commits_nothing
         await host.transact(handler)
     assert host.storage.committed == {}
     await host.start(lambda: yungong.store_put("free", "1"))
+
+
+# Beside other events
+
+
+async def test_a_transaction_whose_caller_s_event_has_ended_meanwhile_is_rolled_back(host: Object) -> None:
+    entered, go_on = asyncio.Event(), asyncio.Event()
+
+    async def handler() -> None:
+        await write_and_complete()
+        entered.set()
+        await go_on.wait()
+
+    host.handler = handler
+    event = host.event()
+    caller = host.start(lambda: yungong.run_transaction("1"), event)
+    await entered.wait()
+    event.close()
+    go_on.set()
+    with pytest.raises(豫言异常, match=rf"{FAILED}启动事务的事件已经结束$"):
+        await caller
+    assert host.storage.committed == {}
+
+
+async def test_a_handler_that_never_waits_and_cannot_be_rolled_back_commits_nothing(
+    host: Object,
+) -> None:
+    """Its event is closed before the platform has its promise."""
+    host.storage.refusal = platform.PlatformError("broken")
+
+    async def handler() -> None:
+        await write_and_complete()
+        raise ValueError("坏")
+
+    with pytest.raises(豫言异常, match=rf"{FAILED}坏$"):
+        await host.transact(handler)
+    assert host.storage.committed == {}
+
+
+async def test_what_a_failed_transaction_waits_for_is_cancelled(host: Object) -> None:
+    tasks: list[asyncio.Future[Any]] = []
+
+    async def handler() -> None:
+        tasks.append(asyncio.ensure_future(asyncio.Event().wait()))
+        yungong.wait_until(tasks[0])
+        raise ValueError("坏")
+
+    with pytest.raises(豫言异常, match=rf"{FAILED}坏$"):
+        await host.transact(handler)
+    await asyncio.sleep(0)
+    assert tasks[0].cancelled()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: yungong.store_get("k"),
+        lambda: yungong.store_put("k", "1"),
+        lambda: yungong.store_delete("k"),
+        lambda: yungong.store_list("{}"),
+        yungong.store_clear,
+        yungong.get_alarm,
+        lambda: yungong.set_alarm(1_900_000_000_000),
+        yungong.delete_alarm,
+        lambda: yungong.run_transaction("1"),
+    ],
+)
+async def test_every_access_waits_for_the_transaction_that_runs(
+    host: Object, monkeypatch: pytest.MonkeyPatch, call: Any
+) -> None:
+    monkeypatch.setattr(platform, "stringify", json.dumps)
+    event = host.event()
+    await host.durable.gate.enter()
+    host.durable.storage = as_platform(Unreachable())
+    waiting = host.start(call, event)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    event.close()
+    host.durable.gate.leave()
+    with pytest.raises(豫言异常, match=r"^当前事件不属于持久对象$"):
+        await waiting

@@ -130,3 +130,99 @@ def test_a_retry_after_an_eviction_keeps_its_count(worker: LocalHost) -> None:
     log = eventually("the fourth retry", 30, lambda: len(seen := log_of(worker, name)) > 4 and seen)
     assert [entry["retry"] for entry in log] == [0, 1, 2, 3, 4]
     assert run(worker, name, {"native": "instance"}, call("delete_alarm"))[0] != before[0], "not evicted"
+
+
+# The count of the retries
+
+FAILING = call("store_put", "script:alarm", '[{"raise": "on purpose"}]')
+ROLLED_BACK: dict[str, list[Any]] = {
+    "set, rolled back": [call("set_alarm", 0), call("rollback_transaction"), {"complete": True}],
+    "set, raised": [call("set_alarm", 0), {"sleep": 3}, {"raise": "enough"}],
+    "deleted, rolled back": [
+        call("delete_alarm"),
+        {"sleep": 3},
+        call("rollback_transaction"),
+        {"complete": True},
+    ],
+    "deleted, raised": [call("delete_alarm"), {"raise": "enough"}],
+}
+
+
+def retries(host: LocalHost, name: str) -> list[int]:
+    """Return the count that each firing saw."""
+    return [entry["retry"] for entry in log_of(host, name)]
+
+
+def await_firings(host: LocalHost, name: str, count: int) -> list[int]:
+    """Return the counts of the first firings once there are so many."""
+    seen = eventually(f"{count} firings", 30, lambda: len(seen := retries(host, name)) >= count and seen)
+    return list(seen[:count])
+
+
+def test_a_transaction_that_is_undone_does_not_disturb_the_count_of_an_alarm_that_is_due(
+    worker: LocalHost,
+) -> None:
+    names = {fresh(): title for title in ROLLED_BACK for _ in range(3)}
+    for name, title in names.items():
+        steps = ROLLED_BACK[title]
+        run(worker, name, FAILING, call("set_alarm", 0), {"sleep": 0}, {"transaction": steps})
+    for name, title in names.items():
+        assert await_firings(worker, name, 3) == [0, 1, 2], title
+        run(worker, name, call("delete_alarm"))
+
+
+def test_an_alarm_that_is_set_again_when_it_is_due_counts_on(worker: LocalHost) -> None:
+    fired = {}
+    for name in (fresh() for _ in range(3)):
+        seen = call("store_get", "log:alarm")
+        answer = run(worker, name, FAILING, call("set_alarm", 0), {"sleep": 0}, seen, call("set_alarm", 0))
+        fired[name] = answer[-2] != [False, ""]  # then the second is an alarm of its own
+    for name, has_fired in fired.items():
+        assert await_firings(worker, name, 3) == ([0, 0, 1] if has_fired else [0, 1, 2])
+        run(worker, name, call("delete_alarm"))
+
+
+def test_after_the_store_was_cleared_while_a_retry_was_pending_a_new_alarm_counts_from_zero(
+    worker: LocalHost,
+) -> None:
+    """The platform fires it in the retry's slot, with the retry's count."""
+    for failures in (1, 3):
+        name = fresh()
+        run(worker, name, FAILING, call("set_alarm", 0))
+        await_firings(worker, name, failures)
+        run(worker, name, call("store_clear"), call("set_alarm", now_ms() + 1200))
+        assert await_firings(worker, name, 1) == [0], failures
+
+
+def test_neither_a_restart_nor_a_kill_starts_the_count_again(own: LocalHost) -> None:
+    """A retry is pending at the restart, and a handler runs at the kill: it has failed."""
+    pending, running = fresh("pending"), fresh("running")
+    run(own, pending, FAILING, call("set_alarm", 0))
+    await_firings(own, pending, 2)
+    own.restart()
+    slow = call("store_put", "script:alarm", '[{"sleep": 20000}]')
+    run(own, running, slow, call("set_alarm", 0))
+    await_firings(own, running, 1)
+    own.kill()
+    own.start()
+    assert await_firings(own, running, 2) == [0, 1]
+    assert await_firings(own, pending, 4) == [0, 1, 2, 3]
+    run(own, pending, call("delete_alarm"))
+
+
+def test_the_time_of_a_pending_retry_is_told(worker: LocalHost) -> None:
+    """It comes not before, and the platform itself does not tell it."""
+    name = fresh()
+    set_ms = now_ms()
+    run(worker, name, FAILING, call("set_alarm", 0))
+    for failures in (1, 2):
+        await_firings(worker, name, failures)
+        (is_set, told_ms), platform_ms = run(worker, name, call("get_alarm"), {"native": "alarm"})
+        asked_ms = now_ms()
+        assert is_set
+        assert platform_ms is None or platform_ms < asked_ms
+        waits_ms = [2000 * 2**retry for retry in range(failures)]
+        assert set_ms + sum(waits_ms) <= told_ms <= asked_ms + waits_ms[-1]
+        await_firings(worker, name, failures + 1)
+        assert now_ms() >= told_ms
+    run(worker, name, call("delete_alarm"))

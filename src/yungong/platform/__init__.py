@@ -13,7 +13,7 @@ from .judge import boxed_text, has_null_number, is_surely_json, text_utf8
 from .promises import Promise
 from .queues import Batch, send, send_batch, send_boxed
 from .runtime import DurableObjectBase, PlatformError, WorkerBase
-from .storage import MAX_ALARM_MS, MAX_LIST_LIMIT, Storage, alarm_info, get_alarm
+from .storage import MAX_LIST_LIMIT, Storage, alarm_info, get_alarm
 from .values import (
     count_nulls,
     is_array,
@@ -26,7 +26,6 @@ from .values import (
 
 __all__ = [
     "ERRORS",
-    "MAX_ALARM_MS",
     "MAX_LIST_LIMIT",
     "Batch",
     "DurableObjectBase",

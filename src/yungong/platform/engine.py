@@ -18,6 +18,7 @@ class _Engine:
         "array_of",
         "boxing",
         "clear_timeout",
+        "compatibility_flags",
         "date_json",
         "decoding_of",
         "encode",
@@ -105,6 +106,7 @@ class _Engine:
         self.time_of = unbound.bind(js.Date.prototype.getTime)
         self.set_timeout = js.setTimeout
         self.clear_timeout = js.clearTimeout
+        self.compatibility_flags = js.Cloudflare.compatibilityFlags
         self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
 
 

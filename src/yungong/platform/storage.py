@@ -22,8 +22,6 @@ if TYPE_CHECKING:
         JsValue,
     )
 
-# The latest time that the platform's setAlarm takes: the end of its signed 64-bit nanoseconds, year 2262.
-MAX_ALARM_MS = 9_223_372_036_854
 MAX_LIST_LIMIT = 2**31 - 1
 
 
@@ -67,6 +65,10 @@ class Storage:
     def delete_all(self) -> JsPromise[None]:
         """Delete every key and table, and the alarm where the compatibility date says so."""
         return self._raw.deleteAll()
+
+    def clears_alarm(self) -> bool:
+        """Return whether `delete_all` deletes the alarm too, under the Worker's compatibility date."""
+        return engine().compatibility_flags.delete_all_deletes_alarm
 
     def transaction(self, closure: Callable[[DurableObjectTransaction], Any]) -> JsPromise[None]:
         """Run `closure` in a transaction that ends when the promise it returns, or it itself, has."""
