@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import js
+import pyodide
 from pyodide.ffi import jsnull, to_js
 from workers import import_from_javascript
 
@@ -79,6 +80,11 @@ def deployment() -> str:
 @functools.cache
 def _isolate() -> str:
     return uuid.uuid4().hex
+
+
+def pyodide_version() -> str:
+    """Return the version of Pyodide that runs this Worker."""
+    return pyodide.__version__
 
 
 def compatibility(flag: str) -> bool | None:
@@ -234,6 +240,16 @@ async def run(step: dict[str, Any]) -> Any:
 def storage() -> Any:
     """Return the raw storage of the current event's object."""
     return _storage()
+
+
+def transaction(closure: Callable[[Any], Any]) -> Any:
+    """Run a closure in a transaction of the platform's own on the current event's object."""
+    return _durable().storage.transaction(closure)
+
+
+def javascript(value: Any) -> Any:
+    """Return the JavaScript value of a JSON value."""
+    return js.JSON.parse(json.dumps(value))
 
 
 def queue(name: str) -> Any:

@@ -24,9 +24,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import js
-from pyodide.ffi import create_once_callable
-
 import yungong
 from yungong import platform
 from yungong.platform import PlatformError, error_text
@@ -109,7 +106,7 @@ async def _hold(key: str, delay_ms: int) -> None:
         await transaction.put(key, 1)
         await asyncio.sleep(delay_ms / 1000)  # in the platform's closure no event is current
 
-    await native.storage().transaction(create_once_callable(closure))
+    await native.transaction(closure)
 
 
 async def _enqueue(binding: str, bodies: list[Any], delay_seconds: int | None, *, batch: bool) -> Any:
@@ -121,10 +118,10 @@ async def _enqueue(binding: str, bodies: list[Any], delay_seconds: int | None, *
     try:
         if batch:
             messages = [{"body": content} | options for content in contents]
-            await queue.sendBatch(js.JSON.parse(json.dumps(messages)))
+            await queue.sendBatch(native.javascript(messages))
         else:
             for content in contents:
-                await queue.send(js.JSON.parse(json.dumps(content)), js.JSON.parse(json.dumps(options)))
+                await queue.send(native.javascript(content), native.javascript(options))
     except PlatformError as error:
         return {"refused": error_text(error)}
     return None

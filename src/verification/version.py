@@ -6,8 +6,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import pyodide
-
 from yungong import platform
 
 from . import native
@@ -21,7 +19,7 @@ def version() -> dict[str, Any]:
     return {
         "source": source_digest(),
         "python": interpreter.python_version(),
-        "pyodide": pyodide.__version__,
+        "pyodide": native.pyodide_version(),
         "sdk": _sdk(),
         "deployment": native.deployment(),
         "clearing_deletes_alarm": native.compatibility("delete_all_deletes_alarm"),
