@@ -92,6 +92,8 @@ async def test_a_page_is_asked_for_when_the_one_before_is_given_out() -> None:
     asked = [len(listed.asked) async for _ in pages(listed.source, {}, 4)]
     assert asked == [1, 1, 1, 1, 2, 2, 2, 2, 3, 3]
     assert len(listed.asked) == 3  # the last one was not full
+    limited = [key async for key, _ in pages(listed.source, {"limit": 5, "reverse": True}, 2)]
+    assert limited == ["09", "08", "07", "06", "05"]
 
 
 async def test_another_error_of_a_listing_is_raised() -> None:
@@ -138,6 +140,11 @@ def test_batches_are_as_few_as_the_limits_allow_and_no_longer(sizes: list[int]) 
     for pack, following in itertools.pairwise(found):  # not one more would have gone in
         total = sum(len(item.body) for item in pack) + len(following[0].body)
         assert len(pack) == MAX_BATCH_ITEMS or total > MAX_BODIES_BYTES
+
+
+def test_a_batch_is_filled_to_the_last_byte() -> None:
+    half, more = packing.Item("1" * 128_000, 0), packing.Item("1", 0)
+    assert list(packing.packs([half, half, more])) == [[half, half], [more]]
 
 
 def test_the_longest_spelling_of_a_batch_is_below_the_limit_of_its_text() -> None:

@@ -66,6 +66,16 @@ def test_a_transaction_commits_what_it_returns_and_rolls_back_what_it_raises(ans
         except TypeError as error:
             seen.append(str(error))
         seen.append(await alarm.get_ms())
+        seen.append(await run_transaction(' {"name": "add", "args": ["visits"], "kwargs": {"by": 4}}'))
+        for argument in ("1", '{"name": "none", "args": [], "kwargs": {}}'):
+            try:
+                await run_transaction(argument)
+            except YuyanError as error:
+                seen.append(str(error))
+        try:
+            await stop()
+        except YuyanError as error:
+            seen.append(str(error))
         return seen
         """,
         """
@@ -92,6 +102,10 @@ def test_a_transaction_commits_what_it_returns_and_rolls_back_what_it_raises(ans
             transaction.rollback()
             return "given up"
 
+        @app.transaction
+        async def stop(transaction):
+            raise SystemExit(3)
+
         @app.transaction(name="other")
         async def wrong(transaction):
             await transaction.put("wrong", 1)
@@ -102,7 +116,13 @@ def test_a_transaction_commits_what_it_returns_and_rolls_back_what_it_raises(ans
     assert found[6] == "$.a[1]: a tuple is no JSON value; write list(value)"
     assert found[7] == "$.kwargs.by: a datetime is no JSON value; write value.isoformat()"
     assert "missing 1 required positional argument: 'key'" in found[8]
-    assert found[9] is None
+    assert found[9:] == [
+        None,
+        "7",
+        '持久事务失败：事务参数须为 {"name":…,"args":[…],"kwargs":{…}}',
+        "持久事务失败：应用没有登记名为 none 的事务",
+        "持久事务失败：处理入口要求退出：3",
+    ]
 
 
 @pytest.fixture

@@ -148,14 +148,19 @@ class Transactions:
         """Call the function that the current transaction's parameter names, and complete with its result.
 
         Raises:
+            ValueError: the parameter, from a call of 执行持久事务 with text, has another form.
             LookupError: no function has that name.
         """
-        argument = values.read(texts.读取持久事务参数())
-        function = self._functions.get(argument["name"])
+        match values.read(texts.读取持久事务参数().strip()):
+            case {"name": str(name), "args": list(args), "kwargs": dict(kwargs)}:
+                pass
+            case _:
+                raise ValueError('事务参数须为 {"name":…,"args":[…],"kwargs":{…}}')
+        function = self._functions.get(name)
         if function is None:
-            raise LookupError(f"应用没有登记名为 {argument['name']} 的事务")
+            raise LookupError(f"应用没有登记名为 {name} 的事务")
         try:
-            result = function(Transaction(), *argument["args"], **argument["kwargs"])
+            result = function(Transaction(), *args, **kwargs)
             if isawaitable(result):
                 result = await result
             text = values.write(result, MAX_VALUE_LEVELS, "事务结果")
