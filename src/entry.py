@@ -3,6 +3,7 @@
 from typing import Any
 
 from verification import door, native
+from verification.answers import Answers
 from verification.application import app
 from yungong import DurableObject, Worker
 
@@ -30,6 +31,8 @@ class DurableStore(DurableObject, app=app):
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, native.RecordedEnvironment(env))
+        native.remember_state(self._durable, ctx)
+        self._answers = Answers(self._durable.storage.query)
 
     async def fetch(self, request: Any) -> Any:
-        return await door.answer(super().fetch, await request.text())
+        return await door.answer_once(super().fetch, request, self._answers)
