@@ -25,7 +25,7 @@ from .selftest import fool_with_doubles, fool_with_mutants
 from .session import Findings, Run
 
 if TYPE_CHECKING:
-    from localhost.server import LocalHost
+    from repository import LocalHost
 
 Found = TypeVar("Found")
 

@@ -76,7 +76,7 @@ def test_staging_is_the_same_worker_with_queues_of_its_own() -> None:
     config = configuration.read(ROOT / "wrangler.toml")
     staging = json.loads(json.dumps(config["env"]["staging"]).replace("yungong-staging-", "yungong-"))
     assert staging == {name: config[name] for name in staging}
-    assert set(staging) == {"vars", "durable_objects", "queues"}
+    assert set(staging) == {"vars", "durable_objects", "queues", "version_metadata"}
     assert "yungong-pages" not in json.dumps(config["env"]["staging"])
 
 
