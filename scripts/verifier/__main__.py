@@ -25,7 +25,7 @@ from .selftest import fool_with_doubles, fool_with_mutants
 from .session import Findings, Run
 
 if TYPE_CHECKING:
-    from localhost.server import LocalHost
+    from repository import LocalHost
 
 Found = TypeVar("Found")
 
@@ -77,7 +77,7 @@ def _chosen(cases: list[Case], options: argparse.Namespace) -> tuple[list[Case],
 @contextlib.contextmanager
 def _local_worker(output: Console) -> Iterator[LocalHost]:
     """A local Worker with nothing in it yet."""
-    from localhost.server import LocalHost
+    from repository import LocalHost
 
     host = LocalHost()
     try:

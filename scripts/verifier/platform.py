@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,4 +95,5 @@ def _node_version(package: str) -> str:
 
 
 def _project_version() -> str:
-    return str(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"])
+    source = (ROOT / "src" / "yungong" / "__init__.py").read_text("utf-8")
+    return str(re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE)[0])

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 from verifier.platform import source_digest
 
 from .scripts import call, eventually, fresh, post, run

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 from rich.console import Console
 from verifier import report
 from verifier.cases import Case, load
