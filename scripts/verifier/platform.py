@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,5 +94,5 @@ def _node_version(package: str) -> str:
 
 
 def _project_version() -> str:
-    source = (ROOT / "src" / "yungong" / "__init__.py").read_text("utf-8")
-    return str(re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE)[0])
+    text = (ROOT / "src" / "yungong" / "__init__.py").read_text("utf-8")
+    return text.partition('__version__ = "')[2].partition('"')[0]

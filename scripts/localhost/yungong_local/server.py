@@ -101,8 +101,8 @@ class LocalHost:
         self.token = token
         self.url = f"http://127.0.0.1:{self.port}"
         own, self.warnings = configuration.checked(self.project)
-        additions = configuration.merged({"vars": variables or {}}, config or {})
-        self.config = configuration.derived(self.project, own, additions)
+        given = {**own, "vars": {**own.get("vars", {}), **(variables or {})}}
+        self.config = configuration.derived(self.project, given, config or {})
         if testing:
             self.config = configuration.for_tests(self.config)
         self.files = Project(self.project.parent, own, source)
