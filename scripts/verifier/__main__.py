@@ -14,7 +14,7 @@ from display import console
 from rich.console import Console
 from rich.markup import escape
 
-from . import report
+from . import html, report
 from .arguments import CRASHED, DIFFERS, HOLDS, PROBES_SET, STUCK, parse
 from .cases import SETS, Case, VectorError, load
 from .client import Client, Stuck
@@ -39,12 +39,18 @@ def main() -> int:
     options = parse()
     output = console()
     try:
+        if options.from_report:
+            html.write(options.html, html.read(options.from_report))
+            return HOLDS
         if options.rehearse:
             return _rehearse(output)
         cases, probes = _chosen(load(), options)
         return _verify(options, cases, probes, output)
     except VectorError as malformed:
         output.print(f"[bold red]vectors:[/] {escape(str(malformed))}")
+        return CRASHED
+    except html.ReportError as wrong:
+        output.print(f"[bold red]report:[/] {escape(str(wrong))}")
         return CRASHED
     except Stuck as stuck:
         output.print(f"[bold red]stuck:[/] {escape(str(stuck))}")
@@ -99,8 +105,11 @@ def _verify(options: argparse.Namespace, cases: list[Case], probes: list[Probe],
             run = Run(cases, probes, None, None, False, restart)
             findings = _await(_carry_out(run, host.url, host.token, output))
     report.show(findings, output)
+    told = report.told(findings)
     if options.json:
-        report.write_json(options.json, findings)
+        report.write_json(options.json, told)
+    if options.html:
+        html.write(options.html, told)
     if options.self_test and not _test_itself(options, findings.outcomes, output):
         return DIFFERS
     return status_of(findings)

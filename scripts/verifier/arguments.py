@@ -32,11 +32,11 @@ An interrupted run of a deployed Worker goes on where it was when the same comma
 settled is not run again. Where its state is kept is told at the start.
 
 exit status:
-  0  every case holds (or is unsettled)
+  0  every case holds (or is unsettled); with --from: the page is written
   1  a case differs, or a probe of a deployed Worker; with --self-test and --rehearse: one that should have
      been noticed was not
   2  the run got stuck: the Worker could not be started or reached, or did not answer in time
-  3  the verifier itself crashed or was called wrongly, or a vector is malformed"""
+  3  the verifier itself crashed or was called wrongly, or a vector or a report is malformed"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,6 +58,16 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--token", help="the deployed Worker's token; rather one of the two ways told below")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="read the token from there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as JSON too")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write them there as a page to read, print and archive"
+    )
+    parser.add_argument(
+        "--from",
+        type=Path,
+        metavar="REPORT",
+        dest="from_report",
+        help="with --html: run nothing, and make the page of what --json wrote there",
+    )
     parser.add_argument("--quick", action="store_true", help="leave the slow probes out")
     parser.add_argument(
         "--deploy",
@@ -99,8 +109,13 @@ def parse() -> argparse.Namespace:
         parser.error("the address must not hold a user's name or password")
     if options.token is not None and (not options.token.isascii() or not options.token):
         parser.error("a token is ASCII, and not empty")
-    if options.json is not None and not options.json.absolute().parent.is_dir():
-        parser.error(f"the folder of {options.json} does not exist")
+    for file in (options.json, options.html):
+        if file is not None and not file.absolute().parent.is_dir():
+            parser.error(f"the folder of {file} does not exist")
+    if options.from_report is not None and options.html is None:
+        parser.error("--from goes with --html")
+    if options.from_report is not None and (options.json is not None or options.url is not None):
+        parser.error("--from runs nothing, so neither --json nor --url goes with it")
     if options.url is None:
         for name in ("deploy", "state"):
             if getattr(options, name) is not None:

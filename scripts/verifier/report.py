@@ -81,8 +81,8 @@ def _probes(results: list[Result], label: str) -> Table:
     return rows
 
 
-def write_json(path: Path, findings: Findings) -> None:
-    """The same as data."""
+def told(findings: Findings) -> Json:
+    """The same as data, of the form that tests/vectors/schema/report.json has."""
     cases = [
         {
             "id": outcome.case.id,
@@ -94,7 +94,7 @@ def write_json(path: Path, findings: Findings) -> None:
         }
         for outcome in findings.outcomes
     ]
-    document: dict[str, Json] = {
+    return {
         "platform": findings.platform.told(),
         "started": findings.started.isoformat(timespec="seconds"),
         "ended": findings.ended.isoformat(timespec="seconds"),
@@ -103,6 +103,10 @@ def write_json(path: Path, findings: Findings) -> None:
         "cases": cases,
         "probes": [result.told() for result in findings.results],
     }
+
+
+def write_json(path: Path, document: Json) -> None:
+    """Writes a report for programs, and for --from."""
     # A lone surrogate in a detail has no UTF-8: escape what is not ASCII.
     path.write_text(json.dumps(document, indent=1) + "\n", "ascii")
 

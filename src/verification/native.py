@@ -185,7 +185,7 @@ class RecordedBatch(platform.Batch):
 def check(step: dict[str, Any]) -> None:
     """Check a native step; raises ValueError with a sentence."""
     match step:
-        case {"native": "put", "key": str(), "value": {"json": _}, **rest} if not rest:
+        case {"native": "put", "key": str(), "value": {"json": _, **more}, **rest} if not more and not rest:
             return
         case {"native": "put", "key": str(), "value": str(name), **rest} if not rest and _is_value(name):
             return
@@ -195,9 +195,11 @@ def check(step: dict[str, Any]) -> None:
             return
         case {"native": "get", "key": str(), **rest} if not rest:
             return
-        case {"native": "plant-alarm", "exact_ms": int(), "delay_ms": int(), **rest} if not rest:
+        case {"native": "plant-alarm", "exact_ms": int(exact), "delay_ms": int(delay), **rest} if (
+            not rest and type(exact) is int and type(delay) is int
+        ):
             return
-        case {"native": "set-alarm", "at_ms": int(), **rest} if not rest:
+        case {"native": "set-alarm", "at_ms": int(at_ms), **rest} if not rest and type(at_ms) is int:
             return
         case {"native": "alarm" | "instance", **rest} if not rest:
             return

@@ -38,24 +38,28 @@ def check(step: dict[str, Any]) -> None:
     match step:
         case {"native": "now" | "abort", **rest} if not rest:
             return
-        case {"native": "mark", "key": str(), "label": str(), **rest} if not rest.keys() - {"object"}:
+        case {"native": "mark", "key": str(), "label": str(), **rest} if not rest:
             return
-        case {"native": "hold", "key": str(), "ms": int(), **rest} if not rest:
+        case {"native": "mark", "key": str(), "label": str(), "object": str(), **rest} if not rest:
             return
-        case {"native": "store-text", "key": str(), "form": str(form), "bytes": int(), **rest} if (
-            not rest and form in FORMS
+        case {"native": "hold", "key": str(), "ms": int(number), **rest} if not rest and type(number) is int:
+            return
+        case {"native": "store-text", "key": str(), "form": str(form), "bytes": int(number), **rest} if (
+            not rest and form in FORMS and type(number) is int
         ):
             return
-        case {"native": "cell", "key": str(), "bytes": int(), **rest} if not rest:
+        case {"native": "cell", "key": str(), "bytes": int(number), **rest} if (
+            not rest and type(number) is int
+        ):
             return
         case {
             "native": "enqueue",
             "binding": str(),
             "bodies": list(),
-            "delay_seconds": int() | None,
+            "delay_seconds": int() | None as delay,
             "batch": bool(),
             **rest,
-        } if not rest:
+        } if not rest and type(delay) is not bool:
             return
     raise ValueError(f"unknown native step {json.dumps(step, ensure_ascii=False)[:80]}")
 

@@ -77,7 +77,9 @@ def _check_step(step: Any) -> list[Any]:
             return []
         case {"raise": str(), **rest} if not rest:
             return []
-        case {"refuse": str() | {"bare": _}, **rest} if not rest:
+        case {"refuse": str(), **rest} if not rest:
+            return []
+        case {"refuse": {"bare": _, **more}, **rest} if not more and not rest:
             return []
         case {"swallow": inner, **rest} | {"transaction": inner, **rest} if not rest:
             return [inner]
