@@ -20,7 +20,7 @@ from .cases import SETS, Case, VectorError, load
 from .client import Client, Stuck
 from .probes import PROBES, Probe
 from .probes.bench import Redeploy
-from .run import Outcome
+from .run import Outcome, uses_queue
 from .selftest import fool_with_doubles, fool_with_mutants
 from .session import Findings, Run
 
@@ -156,7 +156,7 @@ def _rehearse(output: Console) -> int:
     with _local_worker(output) as host:
         findings = _await(rehearse(host.url, host.token, STAND_INS))
         report.show_findings("stand-in", findings, output)
-        core = [case for case in load() if case.set == SETS[0]]
+        core = [case for case in load() if case.set == SETS[0] and not uses_queue(case)]
         for fault in FAULTS:
             found = _await(endure(host.url, host.token, core, [fault]))
             report.show_findings("fault", found, output)
