@@ -125,7 +125,7 @@ def test_mypy_reports_each_wrong_use_and_no_right_one(uses: Path) -> None:
 def test_pyright_reports_each_wrong_use_and_no_right_one(uses: Path) -> None:
     config = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT / "src")], "include": [uses.name]}
     uses.with_name("pyrightconfig.json").write_text(json.dumps(config), "utf-8")
-    command = [sys.executable, "-m", "basedpyright", "--outputjson"]
+    command = [sys.executable, "-m", "basedpyright", "--outputjson"]  # pyright, with a wheel on the registry
     output = subprocess.run(command, cwd=uses.parent, capture_output=True, text=True, check=False).stdout
     found = [one for one in json.loads(output)["generalDiagnostics"] if one["severity"] == "error"]
     told = {one["range"]["start"]["line"] + 1 for one in found}
