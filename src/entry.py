@@ -7,6 +7,11 @@ from verification.answers import Answers
 from verification.application import app
 from yungong import DurableObject, Worker
 
+__all__ = [
+    "Default",
+    "DurableStore",
+]  # Cloudflare exports every class of a Worker that the module holds, or these
+
 
 class Default(Worker, app=app):
     """Admits what is authorised, runs `fetch` scripts itself and passes the others to their objects."""

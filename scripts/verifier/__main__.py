@@ -20,12 +20,12 @@ from .cases import SETS, Case, VectorError, load
 from .client import Client, Stuck
 from .probes import PROBES, Probe
 from .probes.bench import Redeploy
-from .run import Outcome
+from .run import Outcome, uses_queue
 from .selftest import fool_with_doubles, fool_with_mutants
 from .session import Findings, Run
 
 if TYPE_CHECKING:
-    from localhost.server import LocalHost
+    from repository import LocalHost
 
 Found = TypeVar("Found")
 
@@ -78,7 +78,7 @@ def _chosen(cases: list[Case], options: argparse.Namespace) -> tuple[list[Case],
 @contextlib.contextmanager
 def _local_worker(output: Console, *, pythonic: bool = False) -> Iterator[LocalHost]:
     """A local Worker with nothing in it yet."""
-    from localhost.server import LocalHost
+    from repository import LocalHost
 
     host = LocalHost(variables={"FACE": "pythonic"} if pythonic else None)
     try:
@@ -156,7 +156,7 @@ def _rehearse(output: Console) -> int:
     with _local_worker(output) as host:
         findings = _await(rehearse(host.url, host.token, STAND_INS))
         report.show_findings("stand-in", findings, output)
-        core = [case for case in load() if case.set == SETS[0]]
+        core = [case for case in load() if case.set == SETS[0] and not uses_queue(case)]
         for fault in FAULTS:
             found = _await(endure(host.url, host.token, core, [fault]))
             report.show_findings("fault", found, output)

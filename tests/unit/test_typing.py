@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from localhost import build
+from repository import ROOT
 
 RIGHT = """
 from __future__ import annotations
@@ -115,17 +115,17 @@ def reported(lines: set[int]) -> tuple[set[str], set[str]]:
 
 
 def test_mypy_reports_each_wrong_use_and_no_right_one(uses: Path) -> None:
-    command = [sys.executable, "-m", "mypy", "--config-file", str(build.ROOT / "pyproject.toml"), str(uses)]
-    output = subprocess.run(command, cwd=build.ROOT, capture_output=True, text=True, check=False).stdout
+    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), str(uses)]
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     assert reported({int(line) for line in re.findall(r"uses\.py:(\d+): error", output)}) == (set(), set()), (
         output
     )
 
 
 def test_pyright_reports_each_wrong_use_and_no_right_one(uses: Path) -> None:
-    config = {"typeCheckingMode": "strict", "extraPaths": [str(build.ROOT / "src")], "include": [uses.name]}
+    config = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT / "src")], "include": [uses.name]}
     uses.with_name("pyrightconfig.json").write_text(json.dumps(config), "utf-8")
-    command = [str(build.node()), str(build.ROOT / "node_modules/pyright/index.js"), "--outputjson"]
+    command = [sys.executable, "-m", "basedpyright", "--outputjson"]  # pyright, with a wheel on the registry
     output = subprocess.run(command, cwd=uses.parent, capture_output=True, text=True, check=False).stdout
     found = [one for one in json.loads(output)["generalDiagnostics"] if one["severity"] == "error"]
     told = {one["range"]["start"]["line"] + 1 for one in found}

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from tests.conftest import logged
 from tests.values import BOTH, VALUES, from_javascript, shown

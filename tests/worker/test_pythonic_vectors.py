@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 from verifier.cases import load
 from verifier.client import Client
 from verifier.forms import Scope
