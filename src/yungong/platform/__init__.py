@@ -7,7 +7,7 @@ global makes that snapshot fail.
 """
 
 from .clock import Timer, now_ms
-from .environment import Environment, unwrap
+from .environment import Environment, is_response, unwrap
 from .failures import ERRORS, Rejected, awaitable, error_text, is_too_big, is_too_deep, is_too_long
 from .judge import boxed_text, has_null_number, is_surely_json, text_utf8
 from .promises import Promise
@@ -45,6 +45,7 @@ __all__ = [
     "has_null_number",
     "is_array",
     "is_object",
+    "is_response",
     "is_surely_json",
     "is_too_big",
     "is_too_deep",
