@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from . import payloads
 from .host import Client

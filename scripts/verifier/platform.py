@@ -94,4 +94,5 @@ def _node_version(package: str) -> str:
 
 
 def _project_version() -> str:
-    return str(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"])
+    text = (ROOT / "src" / "yungong" / "__init__.py").read_text("utf-8")
+    return text.partition('__version__ = "')[2].partition('"')[0]

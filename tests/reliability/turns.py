@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import Any
 
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .host import Client
 from .model import Step, call

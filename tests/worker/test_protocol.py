@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
-from localhost.server import LocalHost
+from repository import LocalHost
 from verifier.schema import problem, schema
 
 from .scripts import call, fresh, post

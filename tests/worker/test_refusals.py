@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .conftest import Serve
 from .scripts import call, fresh, run

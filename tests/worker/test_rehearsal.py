@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 from verifier.cases import load
 from verifier.faults import FAULTS, Fault
 from verifier.rehearsal import endure, rehearse

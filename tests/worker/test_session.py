@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 from rich.console import Console
 from verifier import report
 from verifier.cases import Case, load
@@ -168,7 +168,7 @@ def test_a_worker_of_other_sources_is_warned_of(tmp_path: Path, worker: LocalHos
 
 def test_the_json_says_what_was_run_where(worker: LocalHost, tmp_path: Path) -> None:
     findings, _ = carried_out(worker, FEW[:1], FEW_PROBES[:1], tmp_path / "state", Counting())
-    report.write_json(tmp_path / "report.json", findings)
+    report.write_json(tmp_path / "report.json", report.told(findings))
     told = json.loads((tmp_path / "report.json").read_text("ascii"))
     assert told["platform"]["where"] == "local"
     assert "not the cloud" in told["platform"]["label"]
