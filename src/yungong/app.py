@@ -163,6 +163,11 @@ class App:
             self._transactions = transactions
         return self._transactions.add(name, function)
 
+    def handler_name(self, kind: Kind) -> str:
+        """Return the name of the function that is entered for an event of `kind`."""
+        handler = self._handlers.get(kind) if self._start is None else self._start
+        return getattr(handler, "__qualname__", repr(handler))
+
     def enter(self, kind: Kind, *request: Any) -> Any:
         """Call the handler for an event of `kind`, with its request where it has one.
 

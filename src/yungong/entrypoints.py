@@ -18,6 +18,7 @@ from .running import run
 
 if TYPE_CHECKING:
     from .app import App
+    from .kinds import Kind
 
 __all__ = ["DurableObject", "Worker"]
 
@@ -47,7 +48,7 @@ class Worker(platform.WorkerBase):
     async def fetch(self, request: Any) -> Any:
         """Enter the application for a `fetch` event and return its response."""
         event = Event("fetch", self._app, self._environment, self._execution, keep_alive=self.ctx.waitUntil)
-        return await run(event, self._app.enter, "fetch", request)
+        return _response(self._app, "fetch", await run(event, self._app.enter, "fetch", request))
 
     async def queue(self, batch: Any, env: Any = None, ctx: Any = None) -> None:
         """Enter the application for a `queue` event; the runtime passes all three arguments."""
@@ -94,7 +95,8 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
     async def fetch(self, request: Any) -> Any:
         """Enter the application for a `durable-fetch` event and return its response."""
         event = DurableEvent("durable-fetch", self._app, self._environment, self._execution, self._durable)
-        return await run(event, self._app.enter, "durable-fetch", request)
+        response = await run(event, self._app.enter, "durable-fetch", request)
+        return _response(self._app, "durable-fetch", response)
 
     async def alarm(self, info: Any = None) -> None:
         """Enter the application for a `durable-alarm` event; the runtime passes what it knows of it."""
@@ -120,6 +122,13 @@ def _give_app(cls: type[Worker | DurableObject], app: App | None) -> None:
 
 
 # Not methods: any method of a Durable Object can be called over RPC, whatever its name.
+
+
+def _response(app: App, kind: Kind, value: Any) -> Any:
+    if not platform.is_response(value):
+        name, given = app.handler_name(kind), type(value).__name__
+        raise TypeError(f"事件种类 {kind} 的处理入口 {name} 须返回 Response，而它返回了 {given}")
+    return value
 
 
 def _environment(env: Any) -> platform.Environment:

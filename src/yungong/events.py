@@ -45,6 +45,7 @@ class Event:
         "_sleepers",
         "_tasks",
         "aborted",
+        "answered",
         "app",
         "closed",
         "deadline_s",
@@ -69,6 +70,7 @@ class Event:
         self.deadline_s = 0.0  # on the monotonic clock; whoever runs the handler sets it
         self.closed = False
         self.aborted: 宿主中止 | None = None
+        self.answered = False  # the handler has ended: how, the platform has been told
         self._keep_alive = keep_alive
         self._pending = 1  # the handler itself
         # Most events need none of these: they are made at first use.
@@ -82,6 +84,10 @@ class Event:
             self.aborted = 宿主中止(why)
             if cause is not None:  # None would hide what the error is raised beside
                 self.aborted.__cause__ = cause
+            if self.answered:
+                _log.error(
+                    "a %s event was aborted after its handler's end: %s", self.kind, why, exc_info=cause
+                )
         return self.aborted
 
     def fail(self, why: str, cause: BaseException) -> NoReturn:
@@ -115,6 +121,9 @@ class Event:
     def _release(self, task: asyncio.Future[Any]) -> None:
         if self._tasks is not None:
             self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            _log.error("what wait_until was given in a %s event failed", self.kind, exc_info=error)
         self.leave()
 
     def leave(self) -> None:
@@ -221,7 +230,7 @@ def wait_until(awaitable: Awaitable[Any]) -> None:
     """Keep the current event open until `awaitable` has ended, past the end of its handler.
 
     The event's time limit counts on: when it passes, what is still waited for is cancelled. An error that
-    the awaitable raises does not fail the event; a coroutine's is logged.
+    the awaitable raises does not fail the event; it is logged.
 
     Args:
         awaitable: a coroutine, a task, a future or any other object that can be awaited; what is neither a
@@ -246,8 +255,6 @@ async def _watched(event: Event, awaitable: Awaitable[Any]) -> None:
     except (SystemExit, KeyboardInterrupt) as error:
         # Either would end the whole runtime if it escaped.
         event.abort(f"事件等待的任务要求退出：{reason(error)}", error)
-    except Exception:
-        _log.exception("what wait_until was given in a %s event failed", event.kind)
 
 
 async def sleep(delay_ms: float) -> None:

@@ -147,6 +147,7 @@ MAY_IMPORT = {
     "yungong/platform/engine.py": {"js"},
     "yungong/platform/runtime.py": {"pyodide", "workers"},
     "verification/native.py": JAVASCRIPT,
+    "verification/application.py": {"workers"},
     "verification/door.py": {"workers"},
 }
 
