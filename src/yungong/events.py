@@ -193,6 +193,14 @@ def current() -> Event | None:
     return None if event.closed else event
 
 
+def kind_told() -> str:
+    """Tell, in English, in which event the caller runs."""
+    event = _current.get()
+    if event is None:
+        return "outside of any event"
+    return f"after its {event.kind} event ended" if event.closed else f"in a {event.kind} event"
+
+
 def open_event() -> Event:
     """Return the open event that the caller runs in.
 
