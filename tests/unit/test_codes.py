@@ -44,8 +44,8 @@ def told(node: ast.expr, module: object) -> str:
             return told(value, module)
         case ast.Name(id=name) | ast.Attribute(attr=name) if name.isupper():
             for owner in (module, yungong.alarm, yungong.events, __import__("yungong.keyvalue").keyvalue):
-                if isinstance(text := getattr(owner, name, None), str):
-                    return text
+                if isinstance(constant := getattr(owner, name, None), str):
+                    return constant
     return ""
 
 
