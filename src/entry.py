@@ -3,8 +3,14 @@
 from typing import Any
 
 from verification import door, native
+from verification.answers import Answers
 from verification.application import app
 from yungong import DurableObject, Worker
+
+__all__ = [
+    "Default",
+    "DurableStore",
+]  # Cloudflare exports every class of a Worker that the module holds, or these
 
 
 class Default(Worker, app=app):
@@ -25,6 +31,8 @@ class DurableStore(DurableObject, app=app):
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, native.RecordedEnvironment(env))
+        native.remember_state(self._durable, ctx)
+        self._answers = Answers(self._durable.storage.query)
 
     async def fetch(self, request: Any) -> Any:
-        return await door.answer(super().fetch, await request.text())
+        return await door.answer_once(super().fetch, request, self._answers)

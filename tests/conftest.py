@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 
 LOG_SHOWN = 6000
 

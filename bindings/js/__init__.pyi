@@ -65,12 +65,21 @@ class _TextDecoderConstructor(JsProxy):
 class TextDecoding(JsProxy):
     def decode(self, piece: JsProxy | None = None, options: JsonValue | None = None, /) -> str: ...
 
+class _CompatibilityFlags(JsProxy):
+    """What the Worker's compatibility date and flags switch on."""
+
+    delete_all_deletes_alarm: bool
+
+class _Cloudflare(JsProxy):
+    compatibilityFlags: _CompatibilityFlags
+
 JSON: _JSON
 String: _StringConstructor
 Array: _ArrayConstructor
 Object: _ObjectConstructor
 Promise: _PromiseConstructor
 TextDecoder: _TextDecoderConstructor
+Cloudflare: _Cloudflare
 
 # Used by their members, or with `new`, and no further described.
 ArrayBuffer: JsProxy
@@ -88,6 +97,7 @@ class _StringConstructor(JsProxy):
     def __call__(self, value: JsValue | BaseException, /) -> str: ...
     def new(self, value: JsProxy, /) -> JsString: ...
 
+def queueMicrotask(callback: Callable[[], Any], /) -> None: ...
 def setTimeout(callback: JsDoubleProxy, delay_ms: float, /) -> JsValue: ...
 def clearTimeout(handle: JsValue, /) -> None: ...
 

@@ -76,16 +76,17 @@ def measure(effort: Effort, only: str | None) -> Results:
             number = display.add_task(name, total=total)
             return lambda: display.advance(number)
 
-        if chosen or wanted(cases.READ_BATCH.operation):
+        batches = [case for case in cases.READ_BATCHES if wanted(case.operation)]
+        if chosen or batches:
             with benchmark_host() as host:
                 client = Client(host)
                 for case in chosen:
                     advance = task(f"{case.operation} {case.size}", effort.rounds)
                     measured = rounds.run(client, case, effort.rounds, effort.budget_ms, advance)
                     results.add(case, measured)
-                if wanted(cases.READ_BATCH.operation):
-                    advance = task(cases.READ_BATCH.operation, 1)
-                    results.add(cases.READ_BATCH, rounds.read_batch(client, effort.rounds, effort.budget_ms))
+                for case in batches:
+                    advance = task(f"{case.operation} {case.size}", 1)
+                    results.add(case, rounds.read_batch(client, case, effort.rounds, effort.budget_ms))
                     advance()
         if wanted(cases.COLD_START):
             measured = startup.run(effort.starts, task(cases.COLD_START, effort.starts))

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from localhost import build
-from localhost.server import LocalHost
+import repository
+from repository import LocalHost
 
 HERE = Path(__file__).resolve().parent
 WORKER = HERE / "worker"
-PACKAGE = build.ROOT / "src" / "yungong"
+PACKAGE = repository.ROOT / "src" / "yungong"
 
 _OBJECTS = {
     "JAVASCRIPT_STORE": "JavaScriptStore",
@@ -36,15 +36,15 @@ _SECONDS = 120.0
 @contextmanager
 def source(entry: Path) -> Iterator[Path]:
     """A folder with the package, this benchmark's Python and `entry` as the main module."""
-    build.WORKSPACE.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=build.WORKSPACE, prefix="benchmark-") as name:
+    repository.WORKSPACE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=repository.WORKSPACE, prefix="benchmark-") as name:
         folder = Path(name)
         skipped = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PACKAGE, folder / "yungong", ignore=skipped)
         (folder / "benchmark").mkdir()
         shutil.copy(HERE / "__init__.py", folder / "benchmark")
         shutil.copytree(WORKER, folder / "benchmark" / "worker", ignore=skipped)
-        shutil.copy(entry, folder / Path(build.worker_config()["main"]).name)
+        shutil.copy(entry, folder / repository.MAIN.name)
         yield folder
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from . import payloads
 from .host import Client
@@ -39,7 +39,7 @@ class Memory:
 def run(host: LocalHost, operations: int, advance: Callable[[], None]) -> Memory:
     """Measure on a running benchmark's Worker, which is started anew for the listing."""
     client = Client(host)
-    _turn(client, "fill", _LISTED, payloads.records(_LISTED_BYTES))
+    _turn(client, "fill", _LISTED, payloads.text(_LISTED_BYTES))
     # Wasm memory never shrinks: the listing must be the first thing that needs any.
     host.restart()
     client = Client(host)
@@ -50,7 +50,7 @@ def run(host: LocalHost, operations: int, advance: Callable[[], None]) -> Memory
     peak, after = _peak(host), _resident(host)
     host.restart()
     client = Client(host)
-    text = payloads.records(1_200)
+    text = payloads.text(1_200)
     series = [_resident(host)]
     for _ in range(10):
         for _ in range(max(1, operations // 10 // (4 * _LOOP))):

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable
 
-from .cases import READ_BATCH, Case, Lane, names
+from .cases import Case, Lane, names
 from .host import Client
 from .summary import Rounds
 
@@ -32,9 +32,9 @@ def run(client: Client, case: Case, rounds: int, budget_ms: float, advance: Call
     return results
 
 
-def read_batch(client: Client, rounds: int, budget_ms: float) -> Rounds:
+def read_batch(client: Client, case: Case, rounds: int, budget_ms: float) -> Rounds:
     """Have a batch delivered; its consumer measures by itself."""
-    wanted = {"body": json.loads(READ_BATCH.text()), "rounds": rounds, "budget_ms": budget_ms}
+    wanted = {"body": json.loads(case.text()), "rounds": rounds, "budget_ms": budget_ms}
     client.post("/deliver", wanted)
     deadline = time.monotonic() + _DELIVERY_SECONDS
     while time.monotonic() < deadline:

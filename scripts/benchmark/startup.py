@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localhost.server import LocalHost, LocalHostError
+from repository import LocalHost
+from yungong_local import LocalHostError
 
 from .host import WORKER, source
 from .summary import Rounds

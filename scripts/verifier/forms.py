@@ -1,7 +1,7 @@
 """The forms of the vectors' small language: one-member objects whose name starts with `$`.
 
 A generator builds a value (in requests and in expectations alike); a matcher, allowed in expectations only,
-judges one. tests/vectors/README.md documents both.
+judges one. tests/vectors/README.md documents both; tests/vectors/schema/vectors.json says where.
 """
 
 from __future__ import annotations
@@ -12,19 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .schema import schema
+
 Json = Any
 """Any JSON value, as Python's json reads it."""
 
 CATCHABLE = "豫言异常"
 
-GENERATORS = frozenset(
-    {"$repeat", "$concat", "$nest", "$text", "$copies", "$name", "$now", "$var", "$literal"}
-)
-MATCHERS = frozenset(
-    {"$error", "$json", "$int", "$string", "$includes", "$object", "$oneOf", "$bind", "$recorded"},
-)
-ERROR_OPTIONS = frozenset({"type", "message", "starts", "contains"})
-STRING_OPTIONS = frozenset({"starts", "contains"})
+GENERATORS = frozenset(schema("vectors")["$defs"]["generator"]["properties"])
 BRACKETS = {"[": "]", '{"a":': "}"}
 
 
@@ -93,77 +88,3 @@ def expand(value: Json, scope: Scope) -> Json:
         case "$literal":
             return argument
     raise FormError(f"{form} is no generator")
-
-
-def check(value: Json, *, matchers: bool) -> None:
-    """Refuses unknown forms, matchers where none may stand, and malformed arguments."""
-    form = form_of(value)
-    if form is None:
-        if isinstance(value, dict | list):
-            for item in value.values() if isinstance(value, dict) else value:
-                check(item, matchers=matchers)
-        return
-    argument = value[form]
-    if form not in GENERATORS and not (matchers and form in MATCHERS):
-        raise FormError(
-            f"{form} is unknown" if form not in MATCHERS else f"{form} stands where only generators may"
-        )
-    if not _well_formed(form, argument):
-        raise FormError(f"{form} is malformed: {json_text(value)[:120]}")
-    for part in _parts(form, argument):
-        check(part, matchers=matchers and form in MATCHERS)
-
-
-def _well_formed(form: str, argument: Json) -> bool:
-    items = argument if isinstance(argument, list) else []
-    match form:
-        case "$repeat":
-            return len(items) == 2 and isinstance(items[1], int)
-        case "$concat" | "$includes" | "$oneOf":
-            return bool(items)
-        case "$nest":
-            return len(items) in (2, 3) and items[0] in BRACKETS and isinstance(items[1], int)
-        case "$copies":
-            return len(items) == 2 and isinstance(items[0], int)
-        case "$name" | "$var" | "$recorded":
-            return isinstance(argument, str) and argument != ""
-        case "$now":
-            return isinstance(argument, int)
-        case "$error":
-            return _options(argument, ERROR_OPTIONS)
-        case "$string":
-            return _options(argument, STRING_OPTIONS)
-        case "$int":
-            return len(items) == 2
-        case "$object":
-            return isinstance(argument, dict) and argument != {}
-        case "$bind":
-            return len(items) == 2 and isinstance(items[0], str)
-    return form in ("$text", "$literal", "$json")
-
-
-def _options(argument: Json, known: frozenset[str]) -> bool:
-    if not isinstance(argument, dict) or not known.issuperset(argument):
-        return False
-    contains = argument.get("contains", [])
-    texts = [*(contains if isinstance(contains, list) else [contains])]
-    texts += [text for name, text in argument.items() if name != "contains"]
-    return all(isinstance(text, str) for text in texts)
-
-
-def _parts(form: str, argument: Json) -> list[Json]:
-    """The arguments of a form that may hold forms themselves."""
-    match form:
-        case "$repeat":
-            return [argument[0]]
-        case "$concat" | "$includes" | "$oneOf" | "$int":
-            return list(argument)
-        case "$nest":
-            return list(argument[2:])
-        case "$text" | "$json":
-            return [argument]
-        case "$copies" | "$bind":
-            return [argument[1]]
-        case "$object":
-            return list(argument.values())
-    return []

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .forms import Json
+from .probes.shape import Result
 from .run import Outcome
 from .selftest import Finding
+from .session import Findings
 
 FEW_FINDINGS = 60
 COLOURS = {"holds": "green", "differs": "bold red", "unsettled": "yellow"}
@@ -31,9 +35,11 @@ def table(outcomes: list[Outcome]) -> Table:
     return rows
 
 
-def show(outcomes: list[Outcome], output: Console, platform: str, seconds: float) -> None:
-    """The table, then each difference, each open claim and what was recorded, then one line of counts."""
-    output.print(table(outcomes))
+def show(findings: Findings, output: Console) -> None:
+    """The table, then each difference, each open claim and what was recorded, the probes, and the counts."""
+    outcomes = findings.outcomes
+    if outcomes:
+        output.print(table(outcomes))
     for verdict in ("holds", "unsettled", "differs"):
         for outcome in outcomes:
             if outcome.verdict == verdict and outcome.detail:
@@ -42,24 +48,65 @@ def show(outcomes: list[Outcome], output: Console, platform: str, seconds: float
                     f"[{colour}]{verdict}[/] {escape(outcome.case.id)}: {escape(outcome.case.title)}"
                 )
                 output.print(f"    {escape(outcome.detail)}", highlight=False)
-    counts = {verdict: sum(one.verdict == verdict for one in outcomes) for verdict in COLOURS}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    output.print(f"{len(outcomes)} cases on {escape(platform)}: {told} ({seconds:.0f} s)", highlight=False)
+    if findings.results:
+        output.print(_probes(findings.results, findings.platform.label))
+    label = escape(findings.platform.label)
+    seconds = (findings.ended - findings.started).total_seconds()
+    verdicts = [outcome.verdict for outcome in outcomes]
+    if outcomes:
+        output.print(
+            f"{len(outcomes)} cases on {label}: {_counts(verdicts)} ({seconds:.0f} s)", highlight=False
+        )
+    if findings.results:
+        verdicts = [result.judged.verdict for result in findings.results]
+        output.print(f"{len(verdicts)} probes on {label}: {_counts(verdicts)}", highlight=False)
+    reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(findings.retried.items()))
+    retried = f", {sum(findings.retried.values())} of them repeated ({reasons})" if reasons else ""
+    output.print(f"{findings.requests} requests{retried}", highlight=False)
 
 
-def write_json(path: Path, outcomes: list[Outcome], platform: str) -> None:
-    """The same as data."""
+def _counts(verdicts: Sequence[str]) -> str:
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COLOURS)
+
+
+def _probes(results: list[Result], label: str) -> Table:
+    rows = Table(title=f"Probes: what only a platform settles ({escape(label)})", pad_edge=False)
+    rows.add_column("probe", no_wrap=True)
+    rows.add_column("result", no_wrap=True)
+    rows.add_column("expected; measured", overflow="fold")
+    for result in results:
+        verdict = result.judged.verdict
+        told = f"{result.probe.expectation['en']} {result.judged.detail['en']}"
+        rows.add_row(escape(result.probe.id), f"[{COLOURS[verdict]}]{verdict}[/]", escape(told))
+    return rows
+
+
+def told(findings: Findings) -> Json:
+    """The same as data, of the form that tests/vectors/schema/report.json has."""
     cases = [
         {
             "id": outcome.case.id,
             "interface": outcome.case.interface,
             "section": outcome.case.section,
+            "title": outcome.case.title,
             "verdict": outcome.verdict,
             "detail": outcome.detail,
         }
-        for outcome in outcomes
+        for outcome in findings.outcomes
     ]
-    document = {"platform": platform, "cases": cases}
+    return {
+        "platform": findings.platform.told(),
+        "started": findings.started.isoformat(timespec="seconds"),
+        "ended": findings.ended.isoformat(timespec="seconds"),
+        "requests": findings.requests,
+        "retried": sum(findings.retried.values()),
+        "cases": cases,
+        "probes": [result.told() for result in findings.results],
+    }
+
+
+def write_json(path: Path, document: Json) -> None:
+    """Writes a report for programs, and for --from."""
     # A lone surrogate in a detail has no UTF-8: escape what is not ASCII.
     path.write_text(json.dumps(document, indent=1) + "\n", "ascii")
 

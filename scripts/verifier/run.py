@@ -12,20 +12,21 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .cases import AtOnce, Case, Exchange, Move, Pause
-from .client import Answer, Client
+from .cleaning import clear
+from .client import Answer, Client, Lost
 from .forms import Json, Scope, expand
 from .match import Judgement, abridge, compare
+from .record import Record
 
 Verdict = Literal["holds", "differs", "unsettled"]
 
 CASES_AT_ONCE = 48
 POLL_FIRST_S = 0.2
 POLL_MOST_S = 0.8
-TRIES_ALONE = 3
-CLEAN_UP: list[Json] = [
-    {"call": "删除持久告警", "args": []},
-    {"call": "清空持久仓", "args": []},
-]
+TRIES = 3
+TRIES_LOST = 5
+SLOW_S = 2.0
+"""What a request takes beyond this is a cold start's or a bad connection's, and not the waiting case's."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,17 @@ class Outcome:
     """Whether nothing that was observed differed, here, where the verdict may be the cloud's."""
     seconds: float = 0.0
     seen: list[Seen] = field(default_factory=list)
+    slow: bool = False
+    """Whether a request took so long that what it was to see may have passed."""
+
+    def told(self) -> dict[str, Json]:
+        """What the record of a run keeps of it."""
+        return {
+            "verdict": self.verdict,
+            "detail": self.detail,
+            "held": self.held,
+            "seconds": self.seconds,
+        }
 
 
 def judge(exchange: Exchange, answer: Answer, scope: Scope) -> Judgement:
@@ -88,19 +100,40 @@ def shared_a_batch(outcome: Outcome) -> bool:
     return False
 
 
+def _reason_to_run_again(outcome: Outcome) -> str | None:
+    """Why what differed may not be the Worker's doing."""
+    if outcome.held:
+        return None
+    if outcome.case.alone and shared_a_batch(outcome):
+        return "a message of another sender joined its batch"
+    return f"a request took more than {SLOW_S:g} s" if outcome.slow else None
+
+
+def uses_queue(case: Case) -> bool:
+    """Whether a case sends messages, which may come to its objects when it is over."""
+    return case.interface == "消息队列"
+
+
 class Runner:
-    """Runs cases over one client. `patience` scales the time that polling may take."""
+    """Runs cases over one client, save those that the record has settled.
+
+    `patience` scales the time that polling may take; `cleans` says whether what a case used is cleared.
+    """
 
     def __init__(
         self,
         client: Client,
         *,
         in_cloud: bool = False,
+        record: Record | None = None,
+        cleans: bool = False,
         patience: float = 1.0,
         on_outcome: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
         self.client = client
         self.in_cloud = in_cloud
+        self.record = record or Record(None, {})
+        self.cleans = cleans
         self.patience = patience
         self.on_outcome = on_outcome
         self.run_id = secrets.token_hex(4)
@@ -137,22 +170,46 @@ class Runner:
         return outcomes
 
     async def run_case(self, case: Case) -> Outcome:
-        """Runs one case to its end or its first difference; in the cloud its objects are left empty."""
-        outcome = await self._outcome(case, f"{case.id}.{self.run_id}")
-        tries = 1
-        while case.alone and outcome.verdict == "differs" and tries < TRIES_ALONE and shared_a_batch(outcome):
-            earlier = outcome.detail
-            outcome = await self._outcome(case, f"{case.id}.{self.run_id}-{tries}")
-            outcome.detail += f" (run again, for a message of another sender joined its batch: {earlier})"
-            tries += 1
+        """Runs one case to its end or its first difference."""
+        known = self.record.settled.get(case.id)
+        if known is not None:
+            return Outcome(case, known["verdict"], known["detail"], known["held"], known["seconds"])
+        outcome = await self._found(case)
+        if outcome.held or outcome.verdict == "differs":
+            self.record.settle(case.id, outcome.told())
+        if self.cleans and not uses_queue(case):  # what a queue still holds may come later
+            mine = [name for name in self.record.open if name.startswith(f"{case.id}.{self.run_id}")]
+            await clear(self.client, self.record, mine)
         self.on_outcome(outcome)
         return outcome
+
+    async def _found(self, case: Case) -> Outcome:
+        outcome = await self._anew_if_lost(case, f"{case.id}.{self.run_id}")
+        for number in range(1, TRIES):
+            reason = _reason_to_run_again(outcome)
+            if reason is None:
+                break
+            earlier = outcome.detail
+            outcome = await self._anew_if_lost(case, f"{case.id}.{self.run_id}-{number}")
+            outcome.detail += f" (run again, for {reason}: {earlier})"
+        return outcome
+
+    async def _anew_if_lost(self, case: Case, prefix: str) -> Outcome:
+        """The outcome, on other objects where an answer was lost that cannot be asked for again."""
+        reason = ""
+        for number in range(TRIES_LOST):
+            try:
+                return await self._outcome(case, f"{prefix}{f'.{number}' if number else ''}")
+            except* Lost as lost:
+                reason = str(lost.exceptions[0])
+        return Outcome(case, "unsettled", f"its answers were lost {TRIES_LOST} times: {reason}", held=False)
 
     async def _outcome(self, case: Case, prefix: str) -> Outcome:
         if case.cloud_only and not self.in_cloud:
             return Outcome(case, "unsettled", "not run locally: it is the cloud's to show")
         started = time.monotonic()
-        scope = Scope(prefix)
+        scope = Scope(prefix, now_ms=self.client.now_ms)
+        self.record.opened(*sorted({scope.name(one.object) for one in case.exchanges()}))
         scope.variables = {name: expand(value, scope) for name, value in case.variables.items()}
         outcome = Outcome(case, "holds", "")
         judgement = Judgement()
@@ -170,9 +227,6 @@ class Runner:
             )
             outcome.verdict = "unsettled"
         outcome.seconds = time.monotonic() - started
-        if self.in_cloud:  # a local Worker's state goes with it
-            for symbol in sorted({one.object for one in case.exchanges()}):
-                await self.client.run(scope.name(symbol), "durable-fetch", CLEAN_UP)
         return outcome
 
     async def _move(self, move: Move, scope: Scope, outcome: Outcome) -> Judgement:
@@ -194,7 +248,12 @@ class Runner:
         ends, pause = time.monotonic() + (limit or 0), POLL_FIRST_S
         while True:
             target, steps = scope.name(exchange.object), expand(exchange.steps, scope)
+            asked = time.monotonic()
             answer = await self.client.run(target, exchange.event, steps)
+            late = time.monotonic() - asked - SLOW_S
+            if late > 0:
+                ends += late
+                outcome.slow = True
             seen = Seen(exchange, answer, scope.prefix, dict(scope.variables))
             judgement = judge(exchange, answer, scope)
             if judgement.holds or limit is None or time.monotonic() > ends:

@@ -33,7 +33,7 @@ async def fool_with_doubles(url: str, token: str, cases: list[Case]) -> list[Fin
     named = {case_id for double in DOUBLES for case_id in double.noticed_by}
     async with Client(url, token) as client:
         honest = await Runner(client).run_all(case for case in cases if case.id in named)
-    held = [outcome.case for outcome in honest if outcome.verdict == "holds"]
+    held = [outcome.case for outcome in honest if outcome.held]
     return [await _fool(double, url, token, held) for double in DOUBLES]
 
 
@@ -45,7 +45,7 @@ async def _fool(double: Double, url: str, token: str, held: list[Case]) -> Findi
         return Finding(double.name, noticed=False, detail=detail)
     async with Client(url, token, Spoilt(double)) as client:
         outcomes = await Runner(client, patience=PATIENCE).run_all(named)
-    blind = [outcome.case.id for outcome in outcomes if outcome.verdict != "differs"]
+    blind = [outcome.case.id for outcome in outcomes if outcome.held]
     return Finding(
         double.name, noticed=not blind, detail=f"not noticed by {', '.join(blind)}" if blind else ""
     )
@@ -53,7 +53,7 @@ async def _fool(double: Double, url: str, token: str, held: list[Case]) -> Findi
 
 def fool_with_mutants(outcomes: list[Outcome]) -> list[Finding]:
     """One finding for each case that held: mutants of what it saw must all be rejected."""
-    return [_mutate(outcome) for outcome in outcomes if outcome.verdict != "differs" and outcome.seen]
+    return [_mutate(outcome) for outcome in outcomes if outcome.held and outcome.seen]
 
 
 def _mutate(outcome: Outcome) -> Finding:

@@ -14,6 +14,9 @@ ALARM_SCRIPT = "script:alarm"
 ALARM_LOG = "log:alarm"
 QUEUE_LOG = "log:queue"
 UNREADABLE = "unreadable"
+DEAD = "-dead"
+"""How the name of the dead-letter queue ends."""
+DEAD_LOG = "log:dead"
 
 app = App()
 
@@ -29,7 +32,7 @@ async def serve_object(script: dict[str, Any]) -> Any:
     """Run an admitted script; or note what a queue's consumer has to say, which only this Worker can ask."""
     native.begin_recording()
     if "note" in script:
-        return await _note(QUEUE_LOG, script["note"], script["place"])
+        return await _note(script["key"], script["note"], script["place"])
     return await run_steps(script["steps"])
 
 
@@ -61,6 +64,9 @@ async def consume() -> None:
         result = {"error": type(error).__name__, "message": str(error)}
         await _note_in(UNREADABLE, result, None)
         return
+    if batch["queue"].endswith(DEAD):
+        await _bury(batch)
+        return
     scripts = [_script(message["body"]) for message in batch["messages"]]
     names = sorted({script["log"] for script in scripts if script is not None})
     places = await asyncio.gather(*(_note_in(name, {"batch": batch}, None) for name in names))
@@ -70,6 +76,14 @@ async def consume() -> None:
     ]
     entry = {"batch": batch, "results": results}
     await asyncio.gather(*(_note_in(name, entry, place) for name, place in zip(names, places, strict=True)))
+
+
+async def _bury(batch: Any) -> None:
+    """Note the messages that the platform gave up, in the objects that they name; they run nothing."""
+    for message in batch["messages"]:
+        body = message["body"]
+        if isinstance(body, dict) and isinstance(body.get("log"), str):
+            await _note_in(body["log"], message, None, DEAD_LOG)
 
 
 def _script(body: Any) -> dict[str, Any] | None:
@@ -95,6 +109,6 @@ async def _note(key: str, entry: Any, place: int | None) -> int:
     return place
 
 
-async def _note_in(name: str, entry: Any, place: int | None) -> int:
-    _, text = await native.ask_object(name, json.dumps({"note": entry, "place": place}))
+async def _note_in(name: str, entry: Any, place: int | None, key: str = QUEUE_LOG) -> int:
+    _, text = await native.ask_object(name, json.dumps({"note": entry, "key": key, "place": place}))
     return int(json.loads(text)["results"])

@@ -1,9 +1,14 @@
 """The Worker's door: who may enter, what a well-formed request is, and how an event's end is answered.
 
-POST /v1/run   Authorization: Bearer <token>
+POST /v1/run   Authorization: Bearer <token>   [Idempotency-Key: <id>]
 {"object": "name", "event": "durable-fetch" | "fetch", "steps": [STEP, …]}
 -> 200 {"results": [RESULT, …]}        the event ended normally
 -> 502 {"aborted": "<type>: <message>"}   the event failed
+-> 503 {"unavailable": "…"}            the platform did not reach the object, and says that asking again helps
+-> 409 {"begun": "…"}                  this id came before, and its answer is not known (yet)
+
+GET /v1/version   Authorization: Bearer <token>
+-> 200 {"source": …, "python": …, …}    what this Worker is
 """
 
 import hashlib
@@ -15,19 +20,30 @@ from typing import Any
 from workers import Response
 
 from . import native
+from .answers import Answers, Broken
 from .script import MalformedScript, check_steps, read_json
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
+METHODS = {"v1/run": "POST", "v1/version": "GET"}
+MAX_ID = 64
 
 
 async def admit(request: Any, enter: Callable[[Any], Awaitable[Any]]) -> Response:
     """Answer one request: refuse it, run its script through `enter`, or pass it on to its object."""
-    if request.url.split("?")[0].split("/", 3)[-1] != "v1/run":
-        return _refuse(404, "the only path is /v1/run")
+    path = request.url.split("?")[0].split("/", 3)[-1]
+    if path not in METHODS:
+        return _refuse(404, "the only paths are /v1/run and /v1/version")
     if not _is_authorised(request.headers.get("authorization")):
         return _refuse(401, "the Authorization header must hold the configured token as a Bearer token")
-    if str(request.method) != "POST":
-        return _refuse(405, "the only method is POST")
+    if native.method(request) != METHODS[path]:
+        return _refuse(405, f"the only method of /{path} is {METHODS[path]}", {"allow": METHODS[path]})
+    if path == "v1/version":
+        from .version import version  # it reads every source
+
+        return _json(200, version())
+    request_id = request.headers.get("idempotency-key")
+    if request_id is not None and not 0 < len(request_id) <= MAX_ID:
+        return _refuse(400, f"an Idempotency-Key has 1 to {MAX_ID} characters")
     limit = int(native.variable("MAX_BODY_BYTES") or MAX_BODY_BYTES)
     try:
         body = await native.read_body(request, limit)
@@ -42,29 +58,51 @@ async def admit(request: Any, enter: Callable[[Any], Awaitable[Any]]) -> Respons
     if script["event"] == "fetch":
         return await answer(enter, json.dumps(script))
     try:
-        status, text = await native.ask_object(script["object"], body)
+        status, text = await native.ask_object(script["object"], body, request_id)
     except native.PlatformError as error:
+        if native.may_be_repeated(error):
+            return _json(503, {"unavailable": native.error_text(error)})
         return _json(502, {"aborted": native.error_text(error)})
     return _text(status, text)
 
 
 async def answer(enter: Callable[[Any], Awaitable[Any]], body: str) -> Response:
     """Run an admitted script in its event and answer with its results, or with what ended the event."""
+    return _text(*await _end_of(enter, body))
+
+
+async def answer_once(enter: Callable[[Any], Awaitable[Any]], request: Any, answers: Answers) -> Response:
+    """The same in an object: a request with an id that came before gets the answer of then."""
+    body = await request.text()
+    request_id = request.headers.get("idempotency-key")
+    if request_id is None:
+        return await answer(enter, body)
+    try:
+        known = answers.begin(request_id)
+    except Broken as broken:
+        return _json(409, {"begun": str(broken)})
+    if known is None:
+        known = await _end_of(enter, body)
+        answers.end(request_id, *known)
+    return _text(*known)
+
+
+async def _end_of(enter: Callable[[Any], Awaitable[Any]], body: str) -> tuple[int, str]:
     try:
         results = await enter(json.loads(body))
     except BaseException as error:
-        return _json(502, {"aborted": f"{type(error).__name__}: {error}"})
-    return _json(200, {"results": results})
+        return 502, json.dumps({"aborted": f"{type(error).__name__}: {error}"})
+    return 200, json.dumps({"results": results})
 
 
 def _is_authorised(header: str | None) -> bool:
     token = native.variable("TOKEN")
-    if not token or not header:
+    scheme, _, credentials = (header or "").partition(" ")
+    if not token or scheme.lower() != "bearer":
         return False
     # Equal lengths, so that the time of the comparison says nothing of the token.
-    given = hashlib.sha256(header.encode("utf-8", "surrogatepass")).digest()
-    expected = hashlib.sha256(f"Bearer {token}".encode()).digest()
-    return hmac.compare_digest(given, expected)
+    given = hashlib.sha256(credentials.encode("utf-8", "surrogatepass")).digest()
+    return hmac.compare_digest(given, hashlib.sha256(token.encode()).digest())
 
 
 def _read(body: str) -> dict[str, Any]:
@@ -79,13 +117,13 @@ def _read(body: str) -> dict[str, Any]:
     return script
 
 
-def _refuse(status: int, sentence: str) -> Response:
-    return _json(status, {"error": sentence})
+def _refuse(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
+    return _text(status, json.dumps({"error": sentence}), headers)
 
 
 def _json(status: int, value: Any) -> Response:
     return _text(status, json.dumps(value))
 
 
-def _text(status: int, text: str) -> Response:
-    return Response(text, status=status, headers={"content-type": "application/json"})
+def _text(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+    return Response(text, status=status, headers={"content-type": "application/json"} | (headers or {}))

@@ -4,6 +4,7 @@ The recorder stands between the package and the real bindings: it notes what the
 given, and passes it on.
 """
 
+import functools
 import json
 import uuid
 import weakref
@@ -12,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import js
+import pyodide
 from pyodide.ffi import jsnull, to_js
 from workers import import_from_javascript
 
@@ -25,6 +27,7 @@ __all__ = ["PlatformError", "error_text"]
 _recording: ContextVar[list[dict[str, Any]]] = ContextVar("recording")
 _refusals: ContextVar[list[Any]] = ContextVar("refusals")
 _instances: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+_states: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 def _env() -> Any:
@@ -58,11 +61,43 @@ async def read_body(request: Any, limit: int) -> str | None:
         pieces.append(decoder.decode(chunk.value, js.JSON.parse('{"stream": true}')))
 
 
-async def ask_object(name: str, body: str) -> tuple[int, str]:
+def method(request: Any) -> str:
+    """Return a request's method; the SDK's own property raises for the methods that it does not know."""
+    return str(request.js_object.method)
+
+
+def may_be_repeated(error: BaseException) -> bool:
+    """Return whether the platform says of its error that it passes, and is not of the object's making."""
+    return getattr(error, "retryable", None) is True and getattr(error, "overloaded", None) is not True
+
+
+def deployment() -> str:
+    """Return what changes when the Worker is deployed anew, or started anew where nothing tells that."""
+    metadata = getattr(_env(), "CF_VERSION_METADATA", None)
+    return str(metadata.id) if metadata is not None and metadata.id else _isolate()
+
+
+@functools.cache
+def _isolate() -> str:
+    return uuid.uuid4().hex
+
+
+def pyodide_version() -> str:
+    """Return the version of Pyodide that runs this Worker."""
+    return pyodide.__version__
+
+
+def compatibility(flag: str) -> bool | None:
+    """Return whether the compatibility date, or a flag, switches something on; None where it is not told."""
+    told = getattr(getattr(js, "Cloudflare", None), "compatibilityFlags", None)
+    return None if told is None else bool(getattr(told, flag, False))
+
+
+async def ask_object(name: str, body: str, request_id: str | None = None) -> tuple[int, str]:
     """Send a request to an object of this Worker and return the status and text of its answer."""
     stub = _env().DURABLE_STORE.getByName(name)
-    options = js.Object.fromEntries(to_js([["method", "POST"], ["body", body]]))
-    response = await stub.fetch("https://object.invalid/", options)
+    headers = _object(**({} if request_id is None else {"idempotency-key": request_id}))
+    response = await stub.fetch("https://object.invalid/", _object(method="POST", body=body, headers=headers))
     return response.status, await response.text()
 
 
@@ -150,7 +185,7 @@ class RecordedBatch(platform.Batch):
 def check(step: dict[str, Any]) -> None:
     """Check a native step; raises ValueError with a sentence."""
     match step:
-        case {"native": "put", "key": str(), "value": {"json": _}, **rest} if not rest:
+        case {"native": "put", "key": str(), "value": {"json": _, **more}, **rest} if not more and not rest:
             return
         case {"native": "put", "key": str(), "value": str(name), **rest} if not rest and _is_value(name):
             return
@@ -160,9 +195,11 @@ def check(step: dict[str, Any]) -> None:
             return
         case {"native": "get", "key": str(), **rest} if not rest:
             return
-        case {"native": "plant-alarm", "exact_ms": int(), "delay_ms": int(), **rest} if not rest:
+        case {"native": "plant-alarm", "exact_ms": int(exact), "delay_ms": int(delay), **rest} if (
+            not rest and type(exact) is int and type(delay) is int
+        ):
             return
-        case {"native": "set-alarm", "at_ms": int(), **rest} if not rest:
+        case {"native": "set-alarm", "at_ms": int(at_ms), **rest} if not rest and type(at_ms) is int:
             return
         case {"native": "alarm" | "instance", **rest} if not rest:
             return
@@ -197,7 +234,51 @@ async def run(step: dict[str, Any]) -> Any:
             await setting
             return None
         case _:
-            return _instances.setdefault(_durable(), uuid.uuid4().hex)
+            return instance()
+
+
+def storage() -> Any:
+    """Return the raw storage of the current event's object."""
+    return _storage()
+
+
+def transaction(closure: Callable[[Any], Any]) -> Any:
+    """Run a closure in a transaction of the platform's own on the current event's object."""
+    return _durable().storage.transaction(closure)
+
+
+def javascript(value: Any) -> Any:
+    """Return the JavaScript value of a JSON value."""
+    return js.JSON.parse(json.dumps(value))
+
+
+def queue(name: str) -> Any:
+    """Return the raw producer of a queue, not recorded."""
+    return getattr(_env(), name)
+
+
+def instance() -> str:
+    """Return an id that changes when the object is made anew."""
+    return _instances.setdefault(_durable(), uuid.uuid4().hex)
+
+
+def append(key: str, entry: Any) -> None:
+    """Append to the list under `key` of the current object, at once."""
+    kv = _storage().kv
+    entries = json.loads(js.JSON.stringify(kv.get(key) or js.Array.new()))
+    kv.put(key, js.JSON.parse(json.dumps([*entries, entry])))
+
+
+def remember_state(durable: Any, state: Any) -> None:
+    """Keep what the platform gave an object when it was made, for `abort_object`."""
+    _states[durable] = platform.unwrap(state, "_ctx")
+
+
+def abort_object() -> None:
+    """Have the current event's object reset."""
+    # From a microtask: called from Python it would end the interpreter of the whole isolate.
+    state = _states[_durable()]
+    js.queueMicrotask(state.abort.bind(state, "a probe resets its object"))
 
 
 def log_writer(key: str) -> Callable[[str], None]:

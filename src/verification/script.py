@@ -9,7 +9,7 @@ from typing import Any
 import yungong
 from yungong import jsontext
 
-from . import native
+from . import native, probing
 
 MAX_LEVELS = 100
 
@@ -77,7 +77,9 @@ def _check_step(step: Any) -> list[Any]:
             return []
         case {"raise": str(), **rest} if not rest:
             return []
-        case {"refuse": str() | {"bare": _}, **rest} if not rest:
+        case {"refuse": str(), **rest} if not rest:
+            return []
+        case {"refuse": {"bare": _, **more}, **rest} if not more and not rest:
             return []
         case {"swallow": inner, **rest} | {"transaction": inner, **rest} if not rest:
             return [inner]
@@ -85,9 +87,9 @@ def _check_step(step: Any) -> list[Any]:
             return inner
         case {"spawn": inner, "log": str(), **rest} if not rest:
             return [inner]
-        case {"native": str()}:
+        case {"native": str(name)}:
             try:
-                native.check(step)
+                (probing if name in probing.NAMES else native).check(step)
             except ValueError as error:
                 raise MalformedScript(str(error)) from error
             return []
@@ -152,6 +154,8 @@ async def _run_step(step: dict[str, Any], results: list[Any], index: int | None)
             return native.recorded()
         case {"refuse": reason}:
             return native.refuse_next(reason)
+        case {"native": name} if name in probing.NAMES:
+            return await probing.run(step, index)
         case _:
             return await native.run(step)
 

@@ -14,6 +14,8 @@ from .rpc import *
 from .store import *
 from .transaction import *
 
+__version__ = "0.1.0"
+
 __all__: list[str] = []
 __all__ += alarm.__all__
 __all__ += app.__all__

@@ -14,7 +14,7 @@ that replaced it. The state of an alarm is one value that makes up for that:
                 set      deleted        cleared        fires      ended well   failed, instance lost
     None        Armed    None           None           Running    None         None
     Armed       Armed    None, Deleted  None, Deleted  Running    Armed, None  Armed
-    Running     Armed    Running        Running        Running    None         Retrying
+    Running     Armed    Running        Deleted        Running    None         Retrying
     Retrying    Armed    Deleted        Deleted        Running    None         Retrying
     Deleted     Armed    Deleted        Deleted        Running    None         Deleted
 
@@ -111,12 +111,9 @@ def deleted(state: State) -> State:
     return Deleted() if isinstance(state, Armed | Retrying) else state
 
 
-def cleared(state: State, platform_ms: int | None) -> State:
-    """Return the state after the store was cleared; `platform_ms` is the alarm that the platform has then.
-
-    Under an older compatibility date the alarm stays.
-    """
-    return deleted(state) if platform_ms is None else state
+def cleared(state: State) -> State:
+    """Return the state after the store was cleared and the alarm with it, the retries of its handler too."""
+    return Deleted() if isinstance(state, Running) else deleted(state)
 
 
 def postponed(state: State, scheduled_ms: int, now_ms: int) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import platform
 
 if TYPE_CHECKING:
-    from js import JsArray, JsonValue, JsValue
+    from js import JsonValue, JsValue
 
 RESERVED_NAMES = frozenset({"$句柄", "$未定义", "$大整数", "$数字"})
 
@@ -39,9 +39,9 @@ _ROUNDED_DIGITS = b"0" * 16
 _SOON_COPIED = 512
 # A shorter text is scanned as fast whole.
 _LONG_BYTES = 2048
-# Up to here a value is copied to Python and its nulls counted there faster than JavaScript counts them.
-_SOON_COPIED_BACK = 1536
-_PRIMITIVES = frozenset({str, int, float, bool})
+# A text from here on comes from JavaScript faster in UTF-8.
+_LONG_TEXT = 1024
+_expects_long = False
 
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"[]{}')
@@ -49,14 +49,16 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"[]{}')
 _MARKS = bytes.maketrans(b"{\\123456789E+", b"[$000000000e0")
 
 # How a Date ends in JSON text; a string may look the same.
-_TIME_END = r'\.[0-9]{3}Z"'
-_HAS_TIME_END = re.compile(_TIME_END)
+_HAS_TIME_END = re.compile(r'\.[0-9]{3}Z"')
 
 # Everything that can be stored and is no JSON value leaves a trace in its text: null (undefined, a hole, NaN,
 # an infinity), an empty object (Map, Set, RegExp, binary and the like), "0" as a first member (typed arrays),
 # a stack (Error, DOMException) or a time (Date).
-DOUBT = r'null|\{\}|\{"0":|"stack":|' + _TIME_END
-"""A regular expression for texts that might come from no JSON value."""
+_TRACES = ("{}", '{"0":', '"stack":')
+DOUBT = r'null|\{\}|\{"0":|"stack":'
+"""A regular expression for texts, written without times, that might come from no JSON value."""
+ELEMENT_NULL = r"[\[,]null"
+"""One for texts that have a null in an array, where it may be undefined or a hole."""
 
 
 class NotJsonText(ValueError):
@@ -206,43 +208,52 @@ def outgoing(value: JsValue, levels: int) -> str:
         Unreadable: the value is no JSON value, nests deeper than `levels`, or its text is too long for
             the engine.
     """
+    # A text comes over as a string or in UTF-8; which is faster is known by its length, too late: it is
+    # taken to be like the one before.
+    global _expects_long  # noqa: PLW0603
+    if _expects_long and platform.is_object(value):
+        data = outgoing_utf8(value, levels)
+        _expects_long = len(data) >= _LONG_TEXT
+        return data.decode()
     try:
-        text = platform.short_text(value)
+        text = platform.stringify(value)
     except platform.PlatformError as error:
         raise _without_text(error) from error
     if text is None:
-        if platform.is_array(value):
-            return outgoing_utf8(value, levels).decode()
         raise Unreadable
+    _expects_long = len(text) >= _LONG_TEXT
     if text.count("[") + text.count("{") > levels and nests_deeper(text.encode(), levels):
         raise Unreadable(too_deep=True)
     if (
         _is_doubtful(text)
-        and not _copy_has_only_its_nulls(value, text)
+        and not _reads_the_same(value, text)
         and not _has_only_its_nulls(value, text.encode())
     ):
         raise Unreadable
     return text
 
 
-def outgoing_utf8(value: JsArray[Any], levels: int, *, doubtful: bool = False) -> bytes:
+def outgoing_utf8(value: JsValue, levels: int, *, doubtful: bool = False) -> bytes:
     """Return the same in UTF-8: faster for a long text, slower for a short one.
 
     Args:
-        value: any array.
+        value: any object or array.
         levels: how deep it may nest.
         doubtful: whether the value is walked even where its text gives no doubt.
     """
     try:
-        text = platform.text_of(value)
+        data, is_without_times = platform.text_utf8(value)
     except platform.PlatformError as error:
         raise _without_text(error) from error
-    data = platform.utf8(text)
-    if nests_deeper(data, levels):
+    is_settled = is_without_times and not doubtful
+    is_plain = is_settled and b"null" not in data and not _has_trace(data)
+    if is_settled and not is_plain and _is_surely_json(value, data, levels):
+        return data[1:-1]
+    if nests_deeper(data, levels + 1):
         raise Unreadable(too_deep=True)
-    if (doubtful or platform.matches(text, DOUBT)) and not _has_only_its_nulls(value, data):
+    if not is_plain and not _has_only_its_nulls(value, data):
         raise Unreadable
-    return data
+    return data[1:-1]
 
 
 def _without_text(error: BaseException) -> Unreadable:
@@ -251,43 +262,32 @@ def _without_text(error: BaseException) -> Unreadable:
 
 
 def _is_doubtful(text: str) -> bool:
-    """Return whether `DOUBT` matches: for a short text this is faster."""
     return (
         "null" in text
-        or "{}" in text
-        or '{"0":' in text
-        or '"stack":' in text
+        or any(trace in text for trace in _TRACES)
         or ("Z" in text and 'Z"' in text and _HAS_TIME_END.search(text) is not None)
     )
 
 
-def _copy_has_only_its_nulls(value: JsValue, text: str) -> bool:
-    """Return whether `value` is surely a JSON value, by a walk of its copy in Python's types.
+def _has_trace(data: bytes) -> bool:
+    return b"{}" in data or b'{"0":' in data or b'"stack":' in data
 
-    A False is no verdict. Only a short text is looked at, and none that a Map or binary may have.
-    """
-    if len(text) > _SOON_COPIED_BACK or "{}" in text or '{"0":' in text:
+
+def _reads_the_same(value: JsValue, text: str) -> bool:
+    """Return whether `value`, of a short text, is surely a JSON value: no Date, no number written as null."""
+    if "[null" in text or ",null" in text or any(trace in text for trace in _TRACES):
         return False
-    try:
-        copy = platform.to_python(value)
-    except platform.PlatformError:
+    boxed, is_without_times = platform.boxed_text(value)
+    return is_without_times and boxed == text.replace("null", "{}")
+
+
+def _is_surely_json(value: JsValue, data: bytes, levels: int) -> bool:
+    """Return whether `value`, written without times as `data`, is surely a JSON value and no deeper."""
+    if b"[null" in data or b",null" in data:
         return False
-    return _count_nulls(copy) == text.count("null")
-
-
-def _count_nulls(copy: Any) -> float:
-    """Return how many nulls a copy in Python's types holds: none and less where it holds what is foreign."""
-    if type(copy) is dict:
-        copy = copy.values()
-    elif type(copy) is not list:
-        return -math.inf
-    nulls: float = 0
-    for member in copy:
-        if member is platform.NULL:
-            nulls += 1
-        elif type(member) not in _PRIMITIVES:
-            nulls += _count_nulls(member)
-    return nulls
+    if len(data) < _LONG_BYTES and not _has_trace(data) and not platform.has_null_number(value):
+        return not nests_deeper(data, levels + 1)
+    return platform.is_surely_json(value, levels)
 
 
 def _has_only_its_nulls(value: JsValue, data: bytes) -> bool:

@@ -149,11 +149,8 @@ async def 清空持久仓() -> None:
         try:
             deletion = durable.storage.delete_all()
             note.reload()
-            if state is not None:
-                note.write(state)
+            note.write(alarm_state.cleared(state) if durable.storage.clears_alarm() else state)
             await platform.settled(deletion)
-            if state is not None:
-                note.write(alarm_state.cleared(state, await platform.get_alarm(durable.storage.alarms)))
         except platform.ERRORS as error:
             event.fault(keyvalue.STORAGE, error)
 

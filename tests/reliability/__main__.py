@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import display
-from localhost.server import LocalHost
+from repository import LocalHost
 from rich.table import Table
 
 from . import concurrency, hostile, kills, model, purefuzz, queue_model, refusals, retries

@@ -16,7 +16,7 @@ from statistics import mean
 from typing import Any
 
 import httpx
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from . import memory
 from .workload import Effort, Report

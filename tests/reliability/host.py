@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx
-from localhost import build
-from localhost.server import LocalHost
+import repository
+from repository import LocalHost
 
 HERE = Path(__file__).resolve().parent
 REQUEST_SECONDS = 120.0
@@ -51,18 +51,18 @@ def reliability_host() -> Iterator[LocalHost]:
 
 @contextmanager
 def _source() -> Iterator[Path]:
-    build.WORKSPACE.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=build.WORKSPACE, prefix="reliability-") as name:
+    repository.WORKSPACE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=repository.WORKSPACE, prefix="reliability-") as name:
         folder = Path(name)
         skipped = shutil.ignore_patterns("__pycache__")
-        main = build.worker_config()["main"]
-        shutil.copytree((build.ROOT / main).parent, folder, ignore=skipped, dirs_exist_ok=True)
-        (folder / Path(main).name).rename(folder / "deployed.py")
+        main = repository.MAIN
+        shutil.copytree(main.parent, folder, ignore=skipped, dirs_exist_ok=True)
+        (folder / main.name).rename(folder / "deployed.py")
         package = folder / "tests" / "reliability"
         shutil.copytree(HERE / "worker", package / "worker", ignore=skipped)
         for part in (package, package.parent):
             (part / "__init__.py").touch()
-        shutil.copy(HERE / "worker" / "entry.py", folder / Path(main).name)
+        shutil.copy(HERE / "worker" / "entry.py", folder / main.name)
         yield folder
 
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import httpx
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .host import Client, Failed
 from .linearity import measure

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 import httpx
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .host import Client, Failed
 from .workload import Effort, Report

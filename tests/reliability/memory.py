@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from localhost.server import LocalHost
+from repository import LocalHost
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from . import jsonoracle
 from .host import Client

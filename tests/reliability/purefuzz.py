@@ -9,7 +9,7 @@ import sys
 import venv
 from pathlib import Path
 
-from localhost import build
+import repository
 
 from .fuzz import disagreements
 from .texts import Hostile
@@ -38,7 +38,7 @@ def run_guided(effort: Effort) -> Report:
     except subprocess.CalledProcessError as error:
         report.violations.append(f"atheris could not be installed:\n{error.stderr}")
         return report
-    folder = build.WORKSPACE / "atheris" / "found"
+    folder = repository.WORKSPACE / "atheris" / "found"
     folder.mkdir(exist_ok=True)
     command: list[str | Path] = [python, "-m", "tests.reliability.fuzz", f"-seed={effort.seed % 2**31 or 1}"]
     command += [
@@ -46,10 +46,12 @@ def run_guided(effort: Effort) -> Report:
         f"-artifact_prefix={folder}/",
         "-max_len=400",
     ]
-    path = os.pathsep.join(str(build.ROOT / part) for part in (".", "src", "scripts"))
+    path = os.pathsep.join(
+        str(repository.ROOT / part) for part in (".", "src", "scripts", "scripts/localhost")
+    )
     done = subprocess.run(
         command,
-        cwd=build.ROOT,
+        cwd=repository.ROOT,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
@@ -64,10 +66,10 @@ def run_guided(effort: Effort) -> Report:
 
 def _environment() -> Path:
     """Return the Python of an environment that has atheris, made at first use."""
-    folder = build.WORKSPACE / "atheris"
+    folder = repository.WORKSPACE / "atheris"
     python = folder / "bin" / "python"
     if not (folder / ".installed").exists():
-        build.WORKSPACE.mkdir(exist_ok=True)
+        repository.WORKSPACE.mkdir(exist_ok=True)
         venv.create(folder, clear=True)
         uv = Path(sys.executable).with_name("uv")
         command: list[str | Path] = [uv, "pip", "install", "--quiet", "--system-certs", "--python", python]

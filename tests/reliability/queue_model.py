@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from . import jsonoracle
 from .host import Client

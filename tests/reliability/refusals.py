@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .host import Client
 from .model import Step, call

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 import httpx
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .host import Client, Failed
 from .model import Step, call

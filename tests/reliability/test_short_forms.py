@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from . import concurrency, hostile, kills, model, purefuzz, queue_model, refusals, retries
 from .conftest import SEED

@@ -147,7 +147,7 @@ class AlarmStorage(SqlStorage):
         super().__init__()
         self.alarm_ms: int | None = None
         self.deleted = 0
-        self.clears_alarm = True  # as the compatibility date says
+        self.alarm_is_cleared = True  # as the compatibility date says
 
     @property
     def alarms(self) -> AlarmStorage:
@@ -168,9 +168,12 @@ class AlarmStorage(SqlStorage):
     def delete_all(self) -> asyncio.Future[Any]:
         for table in self.tables():
             self.query(f"DROP TABLE {table}")
-        if self.clears_alarm:
+        if self.alarm_is_cleared:
             self.alarm_ms = None
         return _settled(None)
+
+    def clears_alarm(self) -> bool:
+        return self.alarm_is_cleared
 
 
 class TransactionStorage(AlarmStorage):

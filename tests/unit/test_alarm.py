@@ -317,6 +317,16 @@ async def test_an_alarm_set_after_the_store_was_cleared_while_a_retry_was_pendin
     assert host.durable.alarm_note.read() is None
 
 
+async def test_a_handler_that_clears_the_store_and_fails_leaves_no_alarm(host: Platform) -> None:
+    await host.set(LATER_MS)
+    firing = host.firing(LATER_MS)
+    host.storage.alarm_ms = None
+    assert await firing.__aenter__() == 0
+    await host.run(yungong.store_clear, "durable-alarm")
+    await firing.__aexit__(Failure, Failure(), None)
+    assert await host.get() == (False, 0)
+
+
 async def test_while_a_retry_is_pending_its_own_time_is_read(host: Platform) -> None:
     await host.set(0)
     for retries in range(7):
@@ -388,7 +398,7 @@ async def test_clearing_keeps_the_exact_time_where_the_alarm_stays(host: Platfor
     storage: Any = host.storage
 
     await host.set(MAX_TIME_MS)
-    storage.clears_alarm = not stays
+    storage.alarm_is_cleared = not stays
     await host.run(yungong.store_clear)
     assert await host.get() == ((True, MAX_TIME_MS) if stays else (False, 0))
     if not stays:

@@ -82,14 +82,13 @@ def test_deleting_ends_an_alarm_and_a_pending_retry_but_not_the_handler_that_run
         (None, None),
         (ARMED, None),
         (MISCOUNTED, DELETED),
-        (RUNNING, RUNNING),
+        (RUNNING, DELETED),
         (RETRYING, DELETED),
         (DELETED, DELETED),
     ],
 )
-def test_clearing_ends_an_alarm_that_the_platform_cleared_too(state: State, after: State) -> None:
-    assert alarm_state.cleared(state, None) == after
-    assert alarm_state.cleared(state, LATER_MS) == state
+def test_clearing_ends_an_alarm_and_its_retries(state: State, after: State) -> None:
+    assert alarm_state.cleared(state) == after
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ class BadBatch:
     def heads(self) -> list[tuple[str, str, str]]:
         return [('"m"', "1", "0") for _ in self.messages]
 
-    def bodies_utf8(self, _: str) -> None:
+    def bodies_utf8(self, *_: object) -> None:
         """Have the bodies read one by one."""
 
     def boxed_body(self, index: int) -> list[Any]:
@@ -70,7 +70,7 @@ async def test_a_batch_over_16_mib_aborts_the_event(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_body_may_nest_32_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "short_text", lambda boxed: f"[{boxed[0]}]")
+    monkeypatch.setattr(platform, "stringify", lambda boxed: f"[{boxed[0]}]")
     monkeypatch.setattr(jsontext, "_is_doubtful", lambda *_: False)
     deep = "[" * 32 + "]" * 32
     assert deep in await in_queue_event(BadBatch(deep), yungong.read_batch)
@@ -95,7 +95,7 @@ async def test_a_platform_that_refuses_an_acknowledgement_or_a_retry_aborts_the_
 async def test_a_body_without_a_text_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, words: str, error: type[BaseException], told: str
 ) -> None:
-    monkeypatch.setattr(platform, "short_text", refusing(name, words))
+    monkeypatch.setattr(platform, "stringify", refusing(name, words))
     with pytest.raises(error, match=f"^{told}$"):
         await in_queue_event(BadBatch("x"), yungong.read_batch)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from tests.conftest import logged
 

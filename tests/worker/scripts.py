@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-from localhost.server import LocalHost
+from repository import LocalHost
 
 Step = dict[str, Any]
 

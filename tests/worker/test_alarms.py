@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .scripts import call, eventually, fresh, log_of, run
 

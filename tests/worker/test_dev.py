@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import httpx
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .scripts import eventually
 

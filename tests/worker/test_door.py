@@ -1,10 +1,12 @@
 """The Worker's door: who and what gets in."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
+from verifier.platform import source_digest
 
 from .scripts import call, fresh, post, run
 
@@ -19,7 +21,7 @@ def send(
 
 @pytest.mark.parametrize(
     "header",
-    [None, "", "Bearer", "Bearer x", "Basic {token}", "{token}", "Bearer {token}x", "bearer {token}"],
+    [None, "", "Bearer", "Bearer x", "Basic {token}", "{token}", "Bearer {token}x", "Bearer  {token}"],
 )
 def test_without_the_token_nobody_enters(worker: LocalHost, header: str | None) -> None:
     headers = {} if header is None else {"Authorization": header.format(token=worker.token)}
@@ -33,7 +35,55 @@ def test_a_wrong_token_of_the_right_length_is_refused(worker: LocalHost) -> None
     assert send(worker, SCRIPT, {"Authorization": f"Bearer {wrong}"}).status_code == 401
 
 
-def test_only_the_one_path_and_method_exist(worker: LocalHost) -> None:
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_the_scheme_may_be_in_any_case(worker: LocalHost, scheme: str) -> None:
+    assert send(worker, SCRIPT, {"Authorization": f"{scheme} {worker.token}"}).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS", "PROPFIND", "MKCOL", "LOCK", "SEARCH"])
+def test_any_other_method_ends_with_405(worker: LocalHost, method: str) -> None:
+    headers = {"Authorization": f"Bearer {worker.token}"}
+    answer = httpx.request(method, f"{worker.url}/v1/run", headers=headers, timeout=60, trust_env=False)
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+    assert "Traceback" not in answer.text
+
+
+def test_the_version_is_told_to_whom_has_the_token(worker: LocalHost) -> None:
+    assert httpx.get(f"{worker.url}/v1/version", trust_env=False).status_code == 401
+    headers = {"Authorization": f"Bearer {worker.token}"}
+    told = httpx.get(f"{worker.url}/v1/version", headers=headers, timeout=60, trust_env=False).json()
+    assert told["source"] == source_digest()
+    assert told["python"].startswith("3.")
+
+
+def test_an_answer_is_given_again_to_a_request_that_comes_again(worker: LocalHost) -> None:
+    mark = {"native": "mark", "key": "marks", "label": "once"}
+    script = json.dumps(
+        {"object": fresh(), "event": "durable-fetch", "steps": [mark, call("store_get", "marks")]}
+    )
+    headers = {"Authorization": f"Bearer {worker.token}", "Idempotency-Key": "a"}
+    first, again = send(worker, script, headers), send(worker, script, headers)
+    assert first.status_code == again.status_code == 200
+    assert first.content == again.content
+    other = send(worker, script, headers | {"Idempotency-Key": "b"})
+    assert other.text.count("at_ms") == first.text.count("at_ms") + 1
+
+
+def test_a_request_that_still_runs_is_not_begun_again(worker: LocalHost) -> None:
+    steps = [{"native": "mark", "key": "marks", "label": "once"}, {"sleep": 1500}, call("store_get", "marks")]
+    script = json.dumps({"object": fresh(), "event": "durable-fetch", "steps": steps})
+    headers = {"Authorization": f"Bearer {worker.token}", "Idempotency-Key": "a"}
+    with ThreadPoolExecutor() as pool:
+        answers = list(pool.map(lambda _: send(worker, script, headers), range(3)))
+    done = [answer for answer in answers if answer.status_code == 200]
+    assert done
+    assert all("still runs" in answer.text for answer in answers if answer not in done)
+    assert send(worker, script, headers).content == done[0].content
+    assert done[0].text.count("at_ms") == 1
+
+
+def test_only_the_paths_and_methods_of_the_protocol_exist(worker: LocalHost) -> None:
     headers = {"Authorization": f"Bearer {worker.token}"}
     assert send(worker, SCRIPT, headers, "/").status_code == 404
     assert send(worker, SCRIPT, headers, "/v1/run/more").status_code == 404

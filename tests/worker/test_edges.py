@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .conftest import Serve
 from .scripts import Step, aborted, call, fresh

@@ -3,7 +3,7 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .scripts import aborted, call, eventually, fresh, run
 

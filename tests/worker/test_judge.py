@@ -96,6 +96,9 @@ PLACES = {
     "deep": lambda it: object_of(a=js.Array.of(js.JSON.parse("null"), object_of(b=js.Array.of(it, "{}")))),
     "beside a date's text": lambda it: js.Array.of("1970-01-01T00:00:00.000Z", it),
     "beside a null that has a name": lambda it: named(js.Array.of(it), a=js.JSON.parse("null")),
+    "beside a member that is null": lambda it: object_of(a=js.JSON.parse("null"), b=it),
+    "in an object of an array, long": lambda it: js.Array.of(object_of(y="y" * 3000, a=it)),
+    "beside a null and long": lambda it: object_of(y="y" * 3000, a=js.JSON.parse("null"), b=object_of(c=it)),
     "in a long array": lambda it: js.Array.of("y" * 3000, it, -0.0),
     "among many": lambda it: js.Array.of(*["y"] * 100, it, js.JSON.parse("[null]")),
     "deep among many": lambda it: js.Array.of(*[js.JSON.parse("{}")] * 100, js.Array.of(object_of(a=it))),
@@ -103,11 +106,13 @@ PLACES = {
 }
 
 
-def reads(value):
+def reads(value, in_utf8):
+    jsontext._expects_long = in_utf8
     try:
-        jsontext.outgoing(value, 33)
+        text = jsontext.outgoing(value, 33)
     except jsontext.Unreadable:
         return False
+    assert text == js.JSON.stringify(value), text
     return True
 
 
@@ -128,14 +133,23 @@ async def judge(request):
         for place, put in PLACES.items():
             storage.put("k", put(make()))
             boxed = storage.boxed("k")
-            rows.append([kind, place, reads(boxed), reads(boxed[0]), walks(boxed)])
+            verdicts = [reads(value, in_utf8) for value in (boxed, boxed[0]) for in_utf8 in (False, True)]
+            rows.append([kind, place, *verdicts, walks(boxed)])
+            assert js.Date.new(0).toJSON() == "1970-01-01T00:00:00.000Z", (kind, place)
     return Response(json.dumps(rows))
 
 
 class DurableStore(DurableObject, app=app): ...
 """
 
-OF_OBJECTS = {"in an object", "deep among many", "beside texts that say null"}
+OF_OBJECTS = {
+    "in an object",
+    "deep among many",
+    "beside texts that say null",
+    "beside a member that is null",
+    "in an object of an array, long",
+    "beside a null and long",
+}
 READABLE = {
     "boxed number",
     "boxed string",
@@ -160,7 +174,7 @@ READABLE = {
 
 def test_the_quick_tests_decide_as_the_full_walk_does(serve: Serve) -> None:
     rows = json.loads(serve(JUDGE))
-    assert len(rows) == 43 * 10
+    assert len(rows) == 43 * 13
     assert [row for row in rows if len(set(row[2:])) > 1] == []
     # An undefined member counts as absent, wherever else undefined is refused.
     expected = [

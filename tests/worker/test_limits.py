@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .scripts import aborted, call, eventually, fresh, log_of, post, run
 

@@ -2,7 +2,7 @@
 
 import json
 
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .scripts import call, fresh, run
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .scripts import aborted, call, fresh, run
 

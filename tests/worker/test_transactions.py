@@ -5,7 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from localhost.server import LocalHost
+from repository import LocalHost
 
 from .scripts import call, fresh, run
 

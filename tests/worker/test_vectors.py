@@ -4,7 +4,7 @@ import asyncio
 from typing import TypeGuard
 
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 from verifier.cases import Case, load
 from verifier.client import Client
 from verifier.run import Outcome, Runner

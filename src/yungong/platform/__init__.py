@@ -9,29 +9,24 @@ global makes that snapshot fail.
 from .clock import Timer, now_ms
 from .environment import Environment, unwrap
 from .failures import ERRORS, Rejected, error_text, is_too_deep, is_too_long, settled
+from .judge import boxed_text, has_null_number, is_surely_json, text_utf8
 from .promises import Promise
-from .queues import Batch, send, send_batch
+from .queues import Batch, send, send_batch, send_boxed
 from .runtime import DurableObjectBase, PlatformError, WorkerBase
 from .storage import MAX_LIST_LIMIT, Storage, alarm_info, get_alarm
 from .values import (
-    NULL,
     count_nulls,
     is_array,
-    matches,
+    is_object,
     member_names,
     parse,
     parse_utf8,
-    short_text,
     stringify,
-    text_of,
-    to_python,
-    utf8,
 )
 
 __all__ = [
     "ERRORS",
     "MAX_LIST_LIMIT",
-    "NULL",
     "Batch",
     "DurableObjectBase",
     "Environment",
@@ -42,24 +37,25 @@ __all__ = [
     "Timer",
     "WorkerBase",
     "alarm_info",
+    "boxed_text",
     "count_nulls",
     "error_text",
     "get_alarm",
+    "has_null_number",
     "is_array",
+    "is_object",
+    "is_surely_json",
     "is_too_deep",
     "is_too_long",
-    "matches",
     "member_names",
     "now_ms",
     "parse",
     "parse_utf8",
     "send",
     "send_batch",
+    "send_boxed",
     "settled",
-    "short_text",
     "stringify",
-    "text_of",
-    "to_python",
+    "text_utf8",
     "unwrap",
-    "utf8",
 ]

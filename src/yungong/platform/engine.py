@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from .runtime import jsnull
 
@@ -11,10 +12,14 @@ class _Engine:
     """The JavaScript functions that the package calls, looked up once at first use."""
 
     __slots__ = (
+        "apply",
         "array_from",
+        "array_json",
         "array_of",
-        "array_type",
+        "boxing",
         "clear_timeout",
+        "compatibility_flags",
+        "date_json",
         "decoding_of",
         "encode",
         "entries",
@@ -22,20 +27,24 @@ class _Engine:
         "flat",
         "flat_map",
         "group",
+        "held",
+        "held_boxed",
+        "hold",
+        "includes",
         "is_array",
         "is_extensible",
         "is_null",
         "keys",
         "map",
+        "no_json",
         "parse",
         "regexp",
         "set",
+        "set_date_json",
         "set_timeout",
         "shift",
         "some",
-        "string_object",
         "stringify",
-        "stringifying_of",
         "tag",
         "text",
         "time_of",
@@ -49,15 +58,15 @@ class _Engine:
 
         self.parse = js.JSON.parse
         self.stringify = js.JSON.stringify
+        self.apply = js.Reflect.apply
         self.array_from = js.Array.from_
         self.array_of = js.Array.of
-        self.array_type = type(js.Array.of())
-        self.string_object = js.String.new
         # As functions of the object that they are called on, these can be called back by one another.
         unbound, array = js.Function.prototype.call, js.Array.prototype
         self.filter = unbound.bind(array.filter)
         self.flat = unbound.bind(array.flat)
         self.flat_map = unbound.bind(array.flatMap)
+        self.includes = unbound.bind(array.includes)
         self.map = unbound.bind(array.map)
         self.shift = unbound.bind(array.shift)
         self.some = unbound.bind(array.some)
@@ -72,7 +81,21 @@ class _Engine:
         decoder = js.TextDecoder.new("utf-8", js.JSON.parse('{"ignoreBOM":true}'))
         bind = js.Function.prototype.bind
         self.decoding_of = bind.bind(decoder.decode, decoder)
-        self.stringifying_of = bind.bind(js.JSON.stringify, js.JSON)
+        # What an object is read as where JavaScript wants a string: the JSON text of what is held.
+        holder = js.Array.of(None)
+        self.hold = js.Reflect.set.bind(None, holder, 0)
+        stringify: Any = js.JSON.stringify
+        held: Any = js.Array.of()
+        held.toString = stringify.bind(js.JSON, holder)
+        self.boxing = unbound.bind(js.Object)
+        held_boxed: Any = js.Array.of()
+        held_boxed.toString = stringify.bind(js.JSON, holder, self.boxing)
+        self.held, self.held_boxed = held, held_boxed
+        date = js.Date.prototype
+        self.date_json = js.Object.getOwnPropertyDescriptor.bind(None, date, "toJSON")
+        self.set_date_json = js.Reflect.defineProperty.bind(None, date, "toJSON")
+        self.array_json = js.Object.getOwnPropertyDescriptor(js.Array, "of")
+        self.no_json = js.JSON.parse('{"value":null}')
         self.is_array = js.Array.isArray
         self.is_extensible = js.Object.isExtensible
         self.is_null = getattr(js.Object, "is").bind(None, jsnull)
@@ -83,6 +106,7 @@ class _Engine:
         self.time_of = unbound.bind(js.Date.prototype.getTime)
         self.set_timeout = js.setTimeout
         self.clear_timeout = js.clearTimeout
+        self.compatibility_flags = js.Cloudflare.compatibilityFlags
         self.with_resolvers = js.Promise.withResolvers.bind(js.Promise)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .engine import engine
 from .failures import settled
+from .judge import is_surely_json, without_times
 from .runtime import PlatformError
 from .values import matcher
 
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 async def send(queue: Queue, value: JsValue, options: str) -> None:
     """Send one message with `options`, given as JSON text."""
     await settled(queue.send(value, engine().parse(options)))
+
+
+async def send_boxed(queue: Queue, boxed: JsArray[JsValue], options: str) -> None:
+    """Send the one element of an array, which becomes no value of Python's."""
+    js = engine()
+    boxed.push(js.parse(options))
+    await settled(js.apply(queue.send, queue, boxed))
 
 
 async def send_batch(queue: Queue, requests: JsValue) -> None:
@@ -54,18 +62,25 @@ class Batch:
         ids, attempts, times = (column.join("\n").split("\n") for column in columns)
         return zip(ids, attempts, times, strict=True)
 
-    def bodies_utf8(self, pattern: str) -> tuple[bytes, bool] | None:
-        """Return JSON.stringify of every body, a line each, in UTF-8, and whether `pattern` matches in one.
+    def bodies_utf8(self, doubt: str, element_null: str, levels: int) -> tuple[bytes, bool] | None:
+        """Return JSON.stringify of every body, a line each, in UTF-8, and whether all are surely JSON values.
 
-        One without a text leaves its line empty. None where one is a BigInt or cyclic.
+        They are where the pattern `doubt` matches in none, or `element_null` in none and the bodies hold
+        nothing foreign and nest no deeper than `levels`. One without a text leaves its line empty. None where
+        one is a BigInt or cyclic.
         """
         js = engine()
+        bodies = self._column("body")
         try:
-            texts = js.map(self._column("body"), js.stringify)
+            texts, is_without_times = without_times(js.map, bodies, js.stringify)
         except PlatformError:
             return None
         texts.toString = texts.join.bind(texts, "\n")  # TextEncoder takes an object as its string
-        return js.encode(texts).to_bytes(), js.some(texts, matcher(pattern))
+        is_plain = is_without_times and (
+            not js.some(texts, matcher(doubt))
+            or (not js.some(texts, matcher(element_null)) and is_surely_json(bodies, levels + 1))
+        )
+        return js.encode(texts).to_bytes(), is_plain
 
     def boxed_body(self, index: int) -> JsArray[Any]:
         """Return the body of one message as the one element of an array."""

@@ -66,6 +66,10 @@ class Storage:
         """Delete every key and table, and the alarm where the compatibility date says so."""
         return self._raw.deleteAll()
 
+    def clears_alarm(self) -> bool:
+        """Return whether `delete_all` deletes the alarm too, under the Worker's compatibility date."""
+        return engine().compatibility_flags.delete_all_deletes_alarm
+
     def transaction(self, closure: Callable[[DurableObjectTransaction], Any]) -> JsPromise[None]:
         """Run `closure` in a transaction that ends when the promise it returns, or it itself, has."""
         return self._raw.transaction(create_once_callable(closure))

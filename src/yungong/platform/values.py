@@ -7,23 +7,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
 from .engine import engine
-from .runtime import JsProxy, jsnull, to_js
+from .runtime import JsProxy, to_js
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from js import JsArray, JsonValue, JsString, JsValue
-
-NULL = jsnull
-"""JavaScript's null, which is not the None that undefined is."""
+    from js import JsArray, JsonValue, JsValue
 
 # What Object.prototype.toString says of all that a JSON value holds but arrays, and of undefined.
 _JSON_TAGS = frozenset(
     f"[object {kind}]" for kind in ("Boolean", "Null", "Number", "Object", "String", "Undefined")
 )
-
-# So many elements make a text for which a few more calls of JavaScript are soon paid back.
-_MANY_ELEMENTS = 64
 
 # Texts up to here go over to JavaScript through buffers that are kept, one for each step of length.
 _BUFFERED_BYTES = 4096
@@ -73,6 +67,11 @@ def is_array(value: JsValue) -> TypeGuard[JsArray[Any]]:
     return isinstance(value, JsProxy) and engine().is_array(value)
 
 
+def is_object(value: JsValue) -> TypeGuard[JsProxy]:
+    """Return whether `value` is an object or an array."""
+    return isinstance(value, JsProxy)
+
+
 def member_names(value: JsValue) -> list[str] | None:
     """Return the names of an object's members, or None where `value` is no object or an array."""
     if not isinstance(value, JsProxy) or engine().is_array(value):
@@ -80,49 +79,11 @@ def member_names(value: JsValue) -> list[str] | None:
     return list(engine().keys(value))
 
 
-def short_text(value: JsValue) -> str | None:
-    """Return JSON.stringify(value); None for undefined, and for an array whose text is probably long."""
-    js = engine()
-    if type(value) is js.array_type and len(value) >= _MANY_ELEMENTS:
-        return None
-    return js.stringify(value)
-
-
-def text_of(array: JsArray[Any]) -> JsString:
-    """Return JSON.stringify(array) as a String object: the text stays in JavaScript."""
-    js = engine()
-    source: Any = js.array_of()
-    source.toString = js.stringifying_of(array)
-    text: JsString = js.string_object(source)
-    return text
-
-
-def utf8(text: JsString) -> bytes:
-    """Return a text of JavaScript's in UTF-8: a long one comes over much faster so."""
-    data: bytes = engine().encode(text).to_bytes()
-    return data
-
-
-def matches(text: JsString, pattern: str) -> bool:
-    """Return whether `pattern`, a regular expression of JavaScript's, matches in `text`."""
-    found: bool = matcher(pattern)(text)
-    return found
-
-
 @cache
 def matcher(pattern: str) -> Any:
     """Return what tells whether `pattern`, a regular expression of JavaScript's, matches in a text."""
     regexp = engine().regexp(pattern)
     return regexp.test.bind(regexp)
-
-
-def to_python(value: JsValue) -> Any:
-    """Return a copy of `value` in Python's types; a Map becomes a dict too.
-
-    Raises:
-        PlatformError: an object has a member `constructor` that is null; Pyodide asks for its name.
-    """
-    return value.to_py() if isinstance(value, JsProxy) else value
 
 
 def count_nulls(value: JsValue) -> int | None:

@@ -1,4 +1,4 @@
-"""A local server of the Worker, started, killed and restarted by tests, tools and scripts/dev."""
+"""A local server of a Python Worker, started, killed and restarted by tests, tools and the command."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import http.client
 import json
 import os
 import re
-import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,21 +15,32 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+from urllib.parse import quote
 
-from localhost import build
+from yungong_local import configuration, packages
+from yungong_local.errors import LocalHostError
+from yungong_local.handlers import Handlers
+from yungong_local.instance import Instance
+from yungong_local.sources import Project
 
 START_SECONDS = 60.0
 """How long `LocalHost.wait` waits for the first answer."""
 
+HEADER = "yungong-local"
+OBJECT_HEADER = "yungong-local-object"
+
 _STOP_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 
+_CONTROL_PATH = "/yungong-local"  # only for wrangler's log: the header decides
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _NOISE = re.compile(
     # The lists of modules and bindings; and the word that all is ready, which comes before Python's.
     r"^(?:[┌├└│].*|Attaching additional modules:|Your Worker has access to .*|Binding +Resource +Mode *"
-    r"|env\.\S+ \(.* local *|.*Connection status updated|.*Ready on http.*)\n",
+    r"|env\.\S+ \(.* local .*|.*Connection status updated|.*Ready on http.*|Using secrets defined in .*"
+    # The note on service bindings, which is always there; and what the host itself was asked.
+    rf"|Service bindings, Durable Object bindings, .*|.*POST {re.escape(_CONTROL_PATH)} .*)\n",
     re.MULTILINE,
 )
 _RELOADED = "Local server updated and ready"
@@ -48,10 +57,6 @@ _ENVIRONMENT = {
 }
 
 
-class LocalHostError(Exception):
-    """The server did not start, or is not in the state that the call needs."""
-
-
 class LocalHost:
     """The Worker under ``wrangler dev`` on 127.0.0.1, with state on disk.
 
@@ -59,39 +64,52 @@ class LocalHost:
     ends.
 
     Args:
+        project: its configuration, a wrangler.toml, wrangler.jsonc or wrangler.json.
         state: the folder where objects are kept; by default a temporary one, removed by `stop`.
         port: a free one by default; `restart` keeps it.
-        token: the Worker's TOKEN; a random one by default.
-        variables: put over wrangler.toml's ``[vars]``, name by name.
-        source: the folder of the main module, named as in wrangler.toml.
+        token: becomes the Worker's secret TOKEN; by default it has what ``.dev.vars`` says.
+        variables: put over the configuration's ``[vars]``, name by name.
+        source: the folder of the main module, if it is not the configuration's.
         config: merged into the derived wrangler configuration. Tables are merged, lists joined; tables of a
             list that bear the same binding, name, queue or tag count as one.
         javascript: an ES module (one file). What it exports is exported beside the Python classes; a Durable
             Object class of the configuration that it has as ``export class Name`` is its own, not Python's.
+        testing: whether `control` can give batches, tell what was sent and end a test.
+
+    Attributes:
+        warnings: what is odd in the configuration without being wrong, a sentence each.
+
+    Raises:
+        ConfigurationError: the configuration cannot work; the text has a sentence for each mistake.
     """
 
     def __init__(
         self,
+        project: Path,
         *,
         state: Path | None = None,
         port: int | None = None,
         token: str | None = None,
         variables: Mapping[str, object] | None = None,
-        source: Path = build.ROOT / "src",
+        source: Path | None = None,
         config: Mapping[str, object] | None = None,
         javascript: Path | None = None,
+        testing: bool = False,
     ) -> None:
+        self.project = project.resolve()
         self.port = port or _free_port()
-        self.token = token or secrets.token_urlsafe(24)
+        self.token = token
         self.url = f"http://127.0.0.1:{self.port}"
-        self.source = source.resolve()
-        self._variables = dict(variables or {})
-        self._config = dict(config or {})
-        self._javascript = javascript
-        self._folder = build.WORKSPACE / f"instance-{os.getpid()}-{secrets.token_hex(4)}"
-        self.state = state.resolve() if state else self._folder / "state"
+        own, self.warnings = configuration.checked(self.project)
+        given = {**own, "vars": {**own.get("vars", {}), **(variables or {})}}
+        self.config = configuration.derived(self.project, given, config or {})
+        if testing:
+            self.config = configuration.for_tests(self.config)
+        self.files = Project(self.project.parent, own, source)
+        self._build = own.get("build", {})
+        self._instance = Instance(self.project, self.config, self.files, token, javascript, testing=testing)
+        self.state = state.resolve() if state else self._instance.folder / "state"
         self._inspector_port = 0
-        self._main = Path(build.worker_config()["main"]).stem
         self._log = ""
         self._log_start = 0
         self._wrangler: subprocess.Popen[bytes] | None = None
@@ -121,15 +139,16 @@ class LocalHost:
             raise LocalHostError("the local host is running already")
         if not _is_free(self.port):
             raise LocalHostError(f"port {self.port} is in use")
-        folder = self._folder
+        folder = self._instance.folder
         if not folder.exists():
-            self._prepare(folder)
+            self._run_build()
+            self._instance.prepare()
         self._inspector_port = _free_port()
         self.state.mkdir(parents=True, exist_ok=True)
         command: list[str | Path] = [
-            build.node(),
+            packages.node(),
             "--no-warnings",
-            build.ROOT / "node_modules/wrangler/wrangler-dist/cli.js",
+            packages.node_modules() / "wrangler/wrangler-dist/cli.js",
             "dev",
             *("--config", folder / "wrangler.json"),
             *("--ip", "127.0.0.1", "--port", str(self.port), "--inspector-port", str(self._inspector_port)),
@@ -163,10 +182,10 @@ class LocalHost:
         atexit.register(self.stop)
 
     def wait(self, seconds: float = START_SECONDS) -> None:
-        """Returns when the Worker answers a request; any status will do, once Python has started.
+        """Returns when Python has started and has imported the main module; no event enters it.
 
         Raises:
-            LocalHostError: the server ended, Python did not start, or the time was up. Tells the log.
+            LocalHostError: the server ended, Python did not start, a class is missing, or the time was up.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -175,12 +194,38 @@ class LocalHost:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise LocalHostError(f"no answer within {seconds:g} seconds:\n{self._recent_log()}")
-            answer = self._probe(left)
-            if answer is not None:
-                if "Python did not start:" in answer:
-                    raise LocalHostError(answer)
+            try:
+                found = self.control("ready", seconds=left)
+            except OSError:
+                time.sleep(_POLL_SECONDS)
+                continue
+            if self._take_handlers(found):
                 return
-            time.sleep(_POLL_SECONDS)
+
+    def control(self, operation: str, *, seconds: float = START_SECONDS, **details: object) -> Any:
+        """Asks the host, not the application, for one of the operations of control.mjs.
+
+        Raises:
+            OSError: nothing answers.
+            LocalHostError: the operation failed; tells the error.
+        """
+        body = json.dumps({"operation": operation, **details}).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        try:
+            connection.request("POST", _CONTROL_PATH, body, {HEADER: self._instance.secret})
+            answer = json.loads(connection.getresponse().read())
+        except (http.client.HTTPException, json.JSONDecodeError) as error:
+            raise ConnectionError("the server is not up yet") from error
+        finally:
+            connection.close()
+        if "error" in answer:
+            raise LocalHostError(answer["error"])
+        return answer["value"]
+
+    def object_headers(self, binding: str, name: str) -> dict[str, str]:
+        """The headers with which a request goes to an object instead of the Worker's own `fetch`."""
+        which = json.dumps({"binding": binding, "name": name})
+        return {HEADER: self._instance.secret, OBJECT_HEADER: quote(which)}
 
     def reload(self) -> None:
         """Gives the running server the source as it is now; returns when wrangler has restarted the Worker.
@@ -189,13 +234,20 @@ class LocalHost:
         """
         self._require_running()
         self._log_start = len(self.log())
-        if not self._write_files():
-            return
+        if self._instance.write_files():
+            self._await_reload()
+
+    def _await_reload(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while _RELOADED not in self._recent_log():
             if time.monotonic() > deadline or not self.is_running():
                 raise LocalHostError(f"wrangler dev does not reload:\n{self._recent_log()}")
             time.sleep(_POLL_SECONDS)
+
+    @property
+    def handlers(self) -> Handlers:
+        """The events that each class handles, as the Worker declares them."""
+        return self._instance.handlers
 
     def is_running(self) -> bool:
         """Whether it was started, and wrangler has not ended by itself."""
@@ -206,7 +258,7 @@ class LocalHost:
         self._end(graceful=True)
         atexit.unregister(self.stop)
         self._log = self.log()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._instance.remove()
 
     def kill(self) -> None:
         """Kills the server without warning (SIGKILL). The state stays, for `restart`."""
@@ -221,7 +273,7 @@ class LocalHost:
     def log(self) -> str:
         """Everything printed so far, over all restarts, without colours and wrangler's tables."""
         try:
-            text = (self._folder / "log.txt").read_text("utf-8", errors="replace")
+            text = (self._instance.folder / "log.txt").read_text("utf-8", errors="replace")
         except FileNotFoundError:
             text = ""
         return self._log + _NOISE.sub("", _COLOUR.sub("", text))
@@ -246,47 +298,34 @@ class LocalHost:
         self._require_running()
         return f"ws://127.0.0.1:{self._inspector_port}/ws"
 
-    def _prepare(self, folder: Path) -> None:
-        runtime = build.runtime()
-        _remove_abandoned()
-        worker = folder / "worker"
-        worker.mkdir(parents=True)
-        for path in runtime.iterdir():
-            os.link(path, worker / path.name)
-        for name in ("host.mjs", "files.mjs"):
-            shutil.copy(build.HERE / name, worker)
-        config = build.local_config(variables=self._variables, additions=self._config)
-        (folder / "wrangler.json").write_text(json.dumps(config, ensure_ascii=False, indent=2), "utf-8")
-        # Not among the vars: wrangler prints those.
-        secrets_file = folder / ".dev.vars"
-        secrets_file.touch(mode=0o600)
-        secrets_file.write_text(f"TOKEN={json.dumps(self.token)}\n", "utf-8")
-        if self._javascript:
-            shutil.copy(self._javascript, worker / "javascript.mjs")
-        (worker / "main.mjs").write_text(build.main_module(config, self._javascript), "utf-8")
-        self._write_files()
+    def _take_handlers(self, found: Mapping[str, list[str] | None]) -> bool:
+        """Whether the Worker runs with the handlers that its classes have; else it is reloaded with them."""
+        missing = [name for name, names in found.items() if names is None]
+        if missing:
+            raise LocalHostError(
+                f"{self.project.name}: the main module has no class named {' and none named '.join(missing)}"
+                " (a class counts under its __name__, an alias does not; __all__, if any, must name it)"
+            )
+        actual = {name: list(names or []) for name, names in found.items()}
+        if actual == self.handlers:
+            return True
+        self._log_start = len(self.log())
+        self._instance.write_main(actual)
+        self._await_reload()
+        return False
 
-    def _write_files(self) -> bool:
-        """Writes the Worker's files where wrangler watches for changes; False if nothing has changed."""
-        packed = build.packed(self.source, self._main)
-        path = self._folder / "worker" / "files.bin"
-        if path.exists() and path.read_bytes() == packed:
-            return False
-        new = self._folder / "files.bin"
-        new.write_bytes(packed)
-        new.replace(path)
-        return True
-
-    def _probe(self, seconds: float) -> str | None:
-        """The body of an answer, if there is one. A failure's holds the error (wrangler's doing)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
-        try:
-            connection.request("GET", "/")
-            return connection.getresponse().read().decode("utf-8", "replace")
-        except (OSError, http.client.HTTPException):
-            return None
-        finally:
-            connection.close()
+    def _run_build(self) -> None:
+        """Runs the configuration's [build] command, as wrangler would."""
+        command = self._build.get("command")
+        if not command:
+            return
+        folder = self.project.parent / self._build.get("cwd", ".")
+        done = subprocess.run(
+            command, shell=True, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        if done.returncode:
+            output = done.stdout.decode("utf-8", "replace")
+            raise LocalHostError(f"{self.project.name}: [build] command {command!r} failed:\n{output}")
 
     def _require_running(self) -> None:
         if self._wrangler is None:
@@ -342,14 +381,3 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def _remove_abandoned() -> None:
-    """Removes what a process that was killed could not."""
-    for folder in build.WORKSPACE.glob("instance-*-*"):
-        try:
-            os.kill(int(folder.name.split("-")[1]), 0)
-        except ProcessLookupError:
-            shutil.rmtree(folder, ignore_errors=True)
-        except PermissionError:
-            pass

@@ -9,6 +9,9 @@ import files from "./files.bin";
 import { adaptors } from "./adaptors.mjs";
 import { startPython } from "./python.mjs";
 import { mountFiles } from "./files.mjs";
+import { settings } from "./settings.mjs";
+import { isolation } from "./isolation.mjs";
+import { answer, HEADER, objectOperation } from "./control.mjs";
 
 const { DurableObject, WorkerEntrypoint } = cloudflareWorkers;
 
@@ -23,14 +26,14 @@ function patchedWaitUntil(context) {
   const waitUntil = context.waitUntil.bind(context);
   return (promise) => {
     waitUntil(
-      (async () => {
+      isolation.during(async () => {
         const own = "copy" in promise ? promise.copy() : promise;
         try {
           await own;
         } finally {
           if ("destroy" in own) own.destroy();
         }
-      })(),
+      }),
     );
   };
 }
@@ -80,10 +83,23 @@ sys.path += ["/session/metadata", "/session" + "${pyodide._module.FS.sitePackage
 sys.path.insert(next(i for i, path in enumerate(sys.path) if "site-packages" in path), modules)
 `, { globals: pyodide.toPy({}) });
   const main = await pyodide._module.API.pyodide_base.pyimport_impl.callPromising(mainName);
-  const call = pyodide.runPython(`
+  const globals = pyodide.toPy({});
+  globals.set("main", main);
+  const [classes, handlers, call] = pyodide.runPython(`
 from inspect import isawaitable
 from pyodide.code import relaxed_call
-from workers import python_from_rpc, python_to_rpc
+from workers import DurableObject, WorkerEntrypoint, WorkflowEntrypoint, python_from_rpc, python_to_rpc
+
+bases = DurableObject, WorkerEntrypoint, WorkflowEntrypoint
+exported = (getattr(main, name) for name in getattr(main, "__all__", None) or dir(main))
+classes = {
+    one.__name__: one
+    for one in exported
+    if isinstance(one, type) and issubclass(one, bases) and one not in bases
+}
+
+def handlers(name, wanted):
+    return [handler for handler in wanted if callable(getattr(classes[name], handler, None))]
 
 async def call(relaxed, instance, name, *args):
     method = getattr(instance, name)
@@ -91,9 +107,9 @@ async def call(relaxed, instance, name, *args):
     result = relaxed_call(method, *args) if relaxed else method(*args)
     return python_to_rpc(await result if isawaitable(result) else result)
 
-call
-`, { globals: pyodide.toPy({}), filename: "<host>" });
-  return { main, call };
+classes, handlers, call
+`, { globals, filename: "<host>" });
+  return { classes, handlers, call };
 }
 
 let starting;
@@ -110,32 +126,52 @@ function python(context) {
 const callPython = (callable, relaxed, args) => callable.callWithOptions({ relaxed, promising: true }, ...args);
 
 async function construct(className, args) {
-  const { main } = await python(args[0]);
-  if (typeof main[className] !== "function") {
+  const { classes } = await python(args[0]);
+  const found = classes.get(className);
+  if (found === undefined) {
     throw new TypeError(`There is no '${className}' class defined in the Python Worker's main module`);
   }
-  return await callPython(main[className], false, args);
+  return await callPython(found, false, args);
+}
+
+/** What Python's classes are and handle, for the host's own question. */
+export async function introduce(context, wanted) {
+  const { classes, handlers } = await python(context);
+  return Object.fromEntries(
+    Object.entries(wanted).map(([name, names]) => {
+      if (!classes.has(name)) return [name, null];
+      const own = handlers(name, names);
+      const list = own.toJs();
+      own.destroy();
+      return [name, list];
+    }),
+  );
 }
 
 /**
- * @param handlers  events that workerd asks a class for at start, before Python can be asked
- * @param raw       of these, the ones whose arguments Python gets as they are
+ * @param handlers   events that the class handles: workerd asks at start, before Python can be asked
+ * @param raw        of all events, the ones whose arguments Python gets as they are
+ * @param intercept  the host's own answer to a call, instead of Python's; undefined where it has none
  */
-function entrypointClass(className, base, handlers, raw) {
+function entrypointClass(className, base, handlers, raw, intercept) {
   const result = class extends base {
-    constructor(...args) {
-      super(...args);
-      const constructing = construct(className, args);
-      constructing.catch(() => {}); // told to each call below
+    constructor(...constructorArguments) {
+      super(...constructorArguments);
+      let constructing;
+      const callInstance = async (name, args) => {
+        constructing ??= construct(className, constructorArguments);
+        const instance = await constructing;
+        if (typeof instance[name] !== "function") throw new TypeError(`Method ${name} does not exist`);
+        if (raw.includes(name)) return await callPython(instance[name], true, args);
+        const { call } = await starting;
+        return await callPython(call, false, [name === "fetch", instance, name, ...args]);
+      };
       return new Proxy(this, {
         get(target, name, receiver) {
           if (typeof name !== "string") return Reflect.get(target, name, receiver);
-          return async (...args) => {
-            const instance = await constructing;
-            if (typeof instance[name] !== "function") throw new TypeError(`Method ${name} does not exist`);
-            if (raw.includes(name)) return await callPython(instance[name], true, args);
-            const { call } = await starting;
-            return await callPython(call, false, [name === "fetch", instance, name, ...args]);
+          return (...args) => {
+            const own = intercept(target, name, args, callInstance);
+            return own === undefined ? isolation.during(() => callInstance(name, args)) : own;
           };
         },
       });
@@ -145,9 +181,22 @@ function entrypointClass(className, base, handlers, raw) {
   return result;
 }
 
-export const workerClass = (name) =>
-  entrypointClass(name, WorkerEntrypoint, ["fetch", "queue", "scheduled"], ["connect"]);
+export function workerClass(className, handlers) {
+  return entrypointClass(className, WorkerEntrypoint, handlers, ["connect"], ({ ctx, env }, name, args) => {
+    isolation.watch(env);
+    if (name === "fetch" && args[0].headers.get(HEADER) === settings.secret) return answer(ctx, args[0]);
+    if (name === "queue") return isolation.batch(args[0]);
+  });
+}
 
 const objectEvents = ["alarm", "webSocketMessage", "webSocketClose", "webSocketError"];
-export const durableObjectClass = (name) =>
-  entrypointClass(name, DurableObject, ["fetch", ...objectEvents], ["connect", ...objectEvents]);
+
+export function durableObjectClass(className, handlers) {
+  const raw = ["connect", ...objectEvents];
+  return entrypointClass(className, DurableObject, handlers, raw, ({ ctx, env }, name, args, callInstance) => {
+    isolation.watch(env);
+    if (name === settings.secret) return objectOperation(ctx, callInstance, ...args);
+    isolation.touch(className, ctx.id);
+    if (name === "alarm") return isolation.alarm();
+  });
+}

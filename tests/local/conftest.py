@@ -1,0 +1,3 @@
+"""The project of this folder has tests of its own, which run inside of one of these."""
+
+collect_ignore = ["project"]

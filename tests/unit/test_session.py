@@ -1,0 +1,76 @@
+"""What a run tells beforehand, what it comes to, and when a case has another try."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from verifier import run
+from verifier.__main__ import status_of
+from verifier.cases import Case, Exchange, load
+from verifier.client import Client
+from verifier.estimate import estimate
+from verifier.platform import Platform
+from verifier.probes import PROBES
+from verifier.probes.shape import Result, differs, holds
+from verifier.run import Outcome, Runner, Verdict
+from verifier.session import Findings
+
+CASE = load()[0]
+SLOW = [probe for probe in PROBES if probe.slow]
+
+
+def test_an_estimate_counts_what_is_left_and_how_far_the_worker_is() -> None:
+    cases = load()
+    near = estimate(cases, PROBES, 0.01, cleans=False, in_cloud=False)
+    quick = estimate(cases, [probe for probe in PROBES if not probe.slow], 0.01, cleans=False, in_cloud=False)
+    far = estimate(cases, PROBES, 3.0, cleans=True, in_cloud=True)
+    part = estimate(cases[:10], [], 0.01, cleans=False, in_cloud=False)
+    assert part.requests < near.requests < far.requests
+    assert part.minutes < quick.minutes < near.minutes < far.minutes
+    assert near.minutes * 60 > max(probe.seconds for probe in SLOW)
+
+
+@pytest.mark.parametrize(
+    ("where", "case", "probe", "status"),
+    [
+        ("local", "holds", differs, 0),
+        ("cloud", "holds", differs, 1),
+        ("cloud", "holds", holds, 0),
+        ("cloud", "unsettled", holds, 0),
+        ("local", "differs", holds, 1),
+    ],
+)
+def test_the_status_tells_a_difference_of_the_platform_that_is_meant(
+    where: str, case: Verdict, probe: Any, status: int
+) -> None:
+    now = datetime.now(UTC)
+    platform = Platform("x", where, {}, "2026-09-08", {})
+    result = Result(PROBES[0], {}, probe("a", "b"), 1.0)
+    findings = Findings(platform, [Outcome(CASE, case, "")], [result], now, now, 1, {})
+    assert status_of(findings) == status
+
+
+def test_a_case_that_a_slow_request_made_miss_its_moment_is_run_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run, "SLOW_S", 0.05)
+    answers = iter([(0.2, "late"), (0.0, "held")])
+
+    async def worker(_request: httpx.Request) -> httpx.Response:
+        delay_s, value = next(answers)
+        await asyncio.sleep(delay_s)
+        return httpx.Response(200, json={"results": [{"value": value}]})
+
+    exchange = Exchange("a", "durable-fetch", [{"kind": True}], [{"value": "held"}], None, None, 0)
+    case = Case("c", "持久告警", "core", "s", "t", [exchange])
+
+    async def found() -> Outcome:
+        async with Client("https://worker.example", "t", httpx.MockTransport(worker)) as client:
+            return await Runner(client).run_case(case)
+
+    outcome = asyncio.run(found())
+    assert outcome.verdict == "holds", outcome
+    assert "run again, for a request took more than" in outcome.detail
+    assert "late" in outcome.detail
