@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from localhost.server import LocalHost
+from repository import LocalHost
 from websockets.sync.client import ClientConnection, connect
 
 from tests.conftest import logged
@@ -77,7 +77,9 @@ EVERYTHING = {
 
 def test_an_rpc_method_ends_by_its_own_time_limit(host: LocalHost) -> None:
     name = fresh()
-    assert "宿主中止: durable-rpc 事件超过时限 300 毫秒" in rpc(host, name, "linger")
+    told = rpc(host, name, "linger")
+    assert "宿主中止: durable-rpc 事件超过时限 300 毫秒" in told
+    assert "in a durable-rpc event: do less in one event, or raise its kind's limit" in told
     assert rpc(host, name, "read", "after") == [False, ""]
 
 
