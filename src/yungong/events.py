@@ -81,7 +81,10 @@ class Event:
     def abort(self, why: str, cause: BaseException | None = None) -> 宿主中止:
         """End the event, unless it has ended so before, and return the error that every later call raises."""
         if self.aborted is None:
+            # A timer aborts from outside: the error's note tells this event all the same.
+            token = _current.set(self)
             self.aborted = 宿主中止(why)
+            _current.reset(token)
             if cause is not None:  # None would hide what the error is raised beside
                 self.aborted.__cause__ = cause
         return self.aborted
