@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from verification import door, native
+from verification import door, native, pythonic
 from verification.answers import Answers
 from verification.application import app
 from yungong import DurableObject, Worker
@@ -18,6 +18,8 @@ class Default(Worker, app=app):
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, native.RecordedEnvironment(env))
+        if native.variable("FACE") == "pythonic":
+            self._app = pythonic.app
 
     async def fetch(self, request: Any) -> Any:
         return await door.admit(request, super().fetch)
@@ -31,6 +33,8 @@ class DurableStore(DurableObject, app=app):
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, native.RecordedEnvironment(env))
+        if native.variable("FACE") == "pythonic":
+            self._app = pythonic.app
         native.remember_state(self._durable, ctx)
         self._answers = Answers(self._durable.storage.query)
 

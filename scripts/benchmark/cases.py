@@ -9,8 +9,9 @@ from typing import Literal
 
 from . import payloads
 
-WAYS = ("yungong", "sdk", "raw", "js", "kv")
+WAYS = ("yungong", "sdk", "raw", "js", "kv", "pythonic")
 _EVERYWHERE = WAYS[:4]
+_STORE_WAYS = WAYS[:5]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Target:
     kind: Literal["faster", "slower", "extra"]
     bound: float
     aim: float | None = None
+    of: str = "yungong"
+    """The package's own lane."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +92,27 @@ def _store_cases(size: str, *, doubtful: bool) -> list[Case]:
             "get",
             label,
             text,
-            _lanes("get", *WAYS, stored=True),
+            _lanes("get", *_STORE_WAYS, stored=True),
             _DOUBTFUL_GET[size] if doubtful else targets,
         ),
-        Case("put", label, text, _lanes("put", *WAYS), targets),
+        Case("put", label, text, _lanes("put", *_STORE_WAYS), targets),
     ]
+
+
+def _value_cases(size: str, *, doubtful: bool) -> list[Case]:
+    text = partial(payloads.text, SIZES[size], nulls_and_times=doubtful)
+    label = f"{size}, nulls and times" if doubtful else size
+    targets = [Target("sdk", "faster", 4 if size == "131 KB" else 6, of="pythonic")]
+    if size == "1.2 KB" and not doubtful:
+        targets.append(Target("yungong", "slower", 1.4, of="pythonic"))
+    return [
+        Case("get a value", label, text, _value_lanes("get", "get_value", stored=True), tuple(targets)),
+        Case("put a value", label, text, _value_lanes("put", "put"), tuple(targets)),
+    ]
+
+
+def _value_lanes(operation: str, of_sdk: str, *, stored: bool = False) -> dict[str, Lane]:
+    return _lanes(operation, "yungong", "pythonic", stored=stored) | {"sdk": Lane("sdk", of_sdk, stored)}
 
 
 def _delete_case(size: str) -> Case:
@@ -101,7 +120,7 @@ def _delete_case(size: str) -> Case:
         "delete",
         size,
         partial(payloads.text, SIZES[size]),
-        _lanes("delete", *WAYS, stored=True),
+        _lanes("delete", *_STORE_WAYS, stored=True),
         (Target("sdk", "faster", 10), Target("js", "slower", 3 if size == "131 KB" else 2, 1.5)),
         distinct_keys=True,
         most=60 if size == "131 KB" else 2_000,
@@ -112,6 +131,7 @@ def _request_lane(binding: str) -> Lane:
     return Lane("js", "request", target=binding)
 
 
+_NEVER_SLOWER = (Target("sdk", "faster", 1, of="pythonic"),)
 _small = partial(payloads.text, SIZES["70 B"])
 
 CASES: tuple[Case, ...] = (
@@ -121,14 +141,14 @@ CASES: tuple[Case, ...] = (
         "get missing",
         "",
         _small,
-        _lanes("get", *WAYS) | {"present": Lane("yungong", "get", stored=True)},
+        _lanes("get", *_STORE_WAYS) | {"present": Lane("yungong", "get", stored=True)},
         (Target("sdk", "faster", 10), Target("js", "slower", 2, 1.5), Target("present", "slower", 1)),
     ),
     Case(
         "list",
         "100 of 70 B",
         _small,
-        _lanes("listing", *WAYS),
+        _lanes("listing", *_STORE_WAYS),
         (Target("sdk", "faster", 5),),
         object="listed",
     ),
@@ -136,7 +156,7 @@ CASES: tuple[Case, ...] = (
         "list",
         "100 of 70 B, nulls and times",
         partial(payloads.text, SIZES["70 B"], nulls_and_times=True),
-        _lanes("listing", *WAYS),
+        _lanes("listing", *_STORE_WAYS),
         (Target("sdk", "faster", 4),),
         object="listed",
     ),
@@ -144,7 +164,7 @@ CASES: tuple[Case, ...] = (
         "list",
         "100 of 70 B beside 8 MB",
         _small,
-        _lanes("listing", *WAYS),
+        _lanes("listing", *_STORE_WAYS),
         object="listed beside",
         ballast=8,
     ),
@@ -183,6 +203,23 @@ CASES: tuple[Case, ...] = (
         _lanes("transaction"),
         (Target("sdk", "faster", 2.5, 3),),
     ),
+    # With Python values: the SDK's own dicts, where the rows above make JSON text of them.
+    *(case for size in SIZES for doubtful in (False, True) for case in _value_cases(size, doubtful=doubtful)),
+    Case(
+        "list values",
+        "100 of 70 B",
+        _small,
+        _value_lanes("listing", "listing_values"),
+        _NEVER_SLOWER,
+        object="listed",
+    ),
+    Case(
+        "transaction on values",
+        "4 + 4 of 70 B",
+        _small,
+        _value_lanes("transaction", "transaction_values"),
+        _NEVER_SLOWER,
+    ),
     Case("get_alarm", "", _small, _lanes("get_alarm"), (Target("raw", "slower", 1.2),)),
     Case("set_alarm", "", _small, _lanes("set_alarm"), (Target("raw", "slower", 1.2),)),
     # The bound method, called in Python, shows what the package adds; a request of another object hides it
@@ -213,7 +250,7 @@ READ_BATCHES = tuple(
         f"100 of 1 KB{label}",
         partial(payloads.text, 1_000, nulls_and_times=doubtful),
         _lanes("read_batch"),
-        (Target("sdk", "faster", 10),),
+        (Target("sdk", "faster", 10), Target("sdk values", "faster", 10, of="pythonic")),
     )
     for doubtful, label in ((False, ""), (True, ", nulls and times"))
 )

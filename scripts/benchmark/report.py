@@ -114,11 +114,11 @@ def _meaning(target: Target) -> str:
     aim = "" if target.aim is None else f" \\[{target.aim:g}]"
     match target.kind:
         case "faster":
-            return f"{target.against} ÷ yungong ≥ {target.bound:g}{aim}:"
+            return f"{target.against} ÷ {target.of} ≥ {target.bound:g}{aim}:"
         case "slower":
-            return f"yungong ÷ {target.against} ≤ {target.bound:g}{aim}:"
+            return f"{target.of} ÷ {target.against} ≤ {target.bound:g}{aim}:"
         case "extra":
-            return f"yungong - {target.against} ≤ {target.bound:g}{aim} µs:"
+            return f"{target.of} - {target.against} ≤ {target.bound:g}{aim} µs:"
 
 
 def _word(reached: bool) -> str:

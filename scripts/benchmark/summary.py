@@ -55,8 +55,8 @@ def row(case: Case, rounds: Rounds) -> Row:
     verdicts = []
     for target in case.targets:
         # Ratios within a round: what slowed the machine down slowed both.
-        each = spread([_value(target, one["yungong"], one[target.against]) for one in rounds])
-        value = _value(target, lanes["yungong"].median, lanes[target.against].median)
+        each = spread([_value(target, one[target.of], one[target.against]) for one in rounds])
+        value = _value(target, lanes[target.of].median, lanes[target.against].median)
         if target.kind == "extra":  # a small difference of large medians says little
             value = each.median
         verdicts.append(

@@ -67,6 +67,7 @@ def _chosen(cases: list[Case], options: argparse.Namespace) -> tuple[list[Case],
         probe
         for probe in PROBES
         if options.set in ("all", PROBES_SET)
+        and not options.pythonic
         and (probe.id in ids if ids else not (options.quick and probe.slow))
     ]
     if not chosen and not probes:
@@ -75,11 +76,11 @@ def _chosen(cases: list[Case], options: argparse.Namespace) -> tuple[list[Case],
 
 
 @contextlib.contextmanager
-def _local_worker(output: Console) -> Iterator[LocalHost]:
+def _local_worker(output: Console, *, pythonic: bool = False) -> Iterator[LocalHost]:
     """A local Worker with nothing in it yet."""
     from repository import LocalHost
 
-    host = LocalHost()
+    host = LocalHost(variables={"FACE": "pythonic"} if pythonic else None)
     try:
         host.start()
     except Exception as error:
@@ -100,9 +101,9 @@ def _verify(options: argparse.Namespace, cases: list[Case], probes: list[Probe],
         run = Run(cases, probes, options.url, options.state, options.anew, deploy)
         findings = _await(_carry_out(run, options.url, options.token, output))
     else:
-        with _local_worker(output) as host:
+        with _local_worker(output, pythonic=options.pythonic) as host:
             restart = Redeploy(lambda: asyncio.to_thread(host.restart), LOCAL_DEPLOYMENT_S)
-            run = Run(cases, probes, None, None, False, restart)
+            run = Run(cases, probes, None, None, False, restart, options.pythonic)
             findings = _await(_carry_out(run, host.url, host.token, output))
     report.show(findings, output)
     told = report.told(findings)

@@ -81,6 +81,12 @@ def parse() -> argparse.Namespace:
         "--anew", action="store_true", help="run what an interrupted run had settled once more"
     )
     parser.add_argument(
+        "--pythonic",
+        action="store_true",
+        help="run the cases, and no probes, through yungong.pythonic; one that asks for what has no Python"
+        " value or call is listed as meaningless, with the reason",
+    )
+    parser.add_argument(
         "--self-test", action="store_true", help="show that the verifier can fail, with broken doubles"
     )
     parser.add_argument(
@@ -116,6 +122,8 @@ def parse() -> argparse.Namespace:
         parser.error("--from goes with --html")
     if options.from_report is not None and (options.json is not None or options.url is not None):
         parser.error("--from runs nothing, so neither --json nor --url goes with it")
+    if options.pythonic and (options.url is not None or options.self_test or options.rehearse):
+        parser.error("--pythonic is for a local run of the cases")
     if options.url is None:
         for name in ("deploy", "state"):
             if getattr(options, name) is not None:

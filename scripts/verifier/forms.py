@@ -18,6 +18,7 @@ Json = Any
 """Any JSON value, as Python's json reads it."""
 
 CATCHABLE = "豫言异常"
+MEANINGLESS = "Meaningless"
 
 GENERATORS = frozenset(schema("vectors")["$defs"]["generator"]["properties"])
 BRACKETS = {"[": "]", '{"a":': "}"}
@@ -34,6 +35,8 @@ class Scope:
     prefix: str
     variables: dict[str, Json] = field(default_factory=dict)
     now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    excuses: bool = False
+    """Whether a call may be answered with the error Meaningless, which says why the face does not have it."""
 
     def name(self, symbol: str) -> str:
         """An object's real name: `=name` is itself, any other is unique to the case and the run."""

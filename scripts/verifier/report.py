@@ -17,7 +17,7 @@ from .selftest import Finding
 from .session import Findings
 
 FEW_FINDINGS = 60
-COLOURS = {"holds": "green", "differs": "bold red", "unsettled": "yellow"}
+COLOURS = {"holds": "green", "differs": "bold red", "unsettled": "yellow", "meaningless": "dim"}
 
 
 def table(outcomes: list[Outcome]) -> Table:
@@ -40,7 +40,7 @@ def show(findings: Findings, output: Console) -> None:
     outcomes = findings.outcomes
     if outcomes:
         output.print(table(outcomes))
-    for verdict in ("holds", "unsettled", "differs"):
+    for verdict in ("holds", "meaningless", "unsettled", "differs"):
         for outcome in outcomes:
             if outcome.verdict == verdict and outcome.detail:
                 colour = COLOURS[verdict]

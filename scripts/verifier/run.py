@@ -14,11 +14,11 @@ from typing import Literal
 from .cases import AtOnce, Case, Exchange, Move, Pause
 from .cleaning import clear
 from .client import Answer, Client, Lost
-from .forms import Json, Scope, expand
+from .forms import MEANINGLESS, Json, Scope, expand
 from .match import Judgement, abridge, compare
 from .record import Record
 
-Verdict = Literal["holds", "differs", "unsettled"]
+Verdict = Literal["holds", "differs", "unsettled", "meaningless"]
 
 CASES_AT_ONCE = 48
 POLL_FIRST_S = 0.2
@@ -67,6 +67,8 @@ def judge(exchange: Exchange, answer: Answer, scope: Scope) -> Judgement:
     """Whether one answer shows what its request says must be observed. Pure: `scope` stays as it is."""
     scope = replace(scope, variables=dict(scope.variables))
     if exchange.expected is None:
+        if scope.excuses and answer.status == 200 and (excuses := _excuses(answer.body)):
+            return Judgement(excuses=excuses)
         if answer.status != 502 or not isinstance(answer.body, dict) or answer.body.keys() != {"aborted"}:
             return Judgement([f"expected an aborted event, observed {answer.status} {abridge(answer.body)}"])
         return compare(exchange.aborted, answer.body["aborted"], scope)
@@ -83,6 +85,14 @@ def judge(exchange: Exchange, answer: Answer, scope: Scope) -> Judgement:
         found.problems = [f"step {number} {abridge(step, 90)}: {problem}" for problem in found.problems]
         judgement.take(found)
     return judgement
+
+
+def _excuses(answer: Json) -> list[str]:
+    if isinstance(answer, dict):
+        if answer.get("error") == MEANINGLESS:
+            return [answer["message"]]
+        return _excuses(list(answer.values()))
+    return [excuse for one in answer for excuse in _excuses(one)] if isinstance(answer, list) else []
 
 
 def shared_a_batch(outcome: Outcome) -> bool:
@@ -118,6 +128,9 @@ class Runner:
     """Runs cases over one client, save those that the record has settled.
 
     `patience` scales the time that polling may take; `cleans` says whether what a case used is cleared.
+
+    With `excuses`, calls that have no meaning in the Worker's face are passed over: a case that holds but for
+    them holds, one that differs for want of them is `meaningless`.
     """
 
     def __init__(
@@ -128,6 +141,7 @@ class Runner:
         record: Record | None = None,
         cleans: bool = False,
         patience: float = 1.0,
+        excuses: bool = False,
         on_outcome: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
         self.client = client
@@ -135,6 +149,7 @@ class Runner:
         self.record = record or Record(None, {})
         self.cleans = cleans
         self.patience = patience
+        self.excuses = excuses
         self.on_outcome = on_outcome
         self.run_id = secrets.token_hex(4)
 
@@ -208,7 +223,7 @@ class Runner:
         if case.cloud_only and not self.in_cloud:
             return Outcome(case, "unsettled", "not run locally: it is the cloud's to show")
         started = time.monotonic()
-        scope = Scope(prefix, now_ms=self.client.now_ms)
+        scope = Scope(prefix, now_ms=self.client.now_ms, excuses=self.excuses)
         self.record.opened(*sorted({scope.name(one.object) for one in case.exchanges()}))
         scope.variables = {name: expand(value, scope) for name, value in case.variables.items()}
         outcome = Outcome(case, "holds", "")
@@ -221,6 +236,12 @@ class Runner:
         outcome.detail = "; ".join(judgement.problems + judgement.notes)
         outcome.held = judgement.holds
         outcome.verdict = "holds" if outcome.held else "differs"
+        if judgement.excuses:
+            told = f"without a meaning here: {'; '.join(dict.fromkeys(judgement.excuses))}"
+            outcome.detail = "; ".join([told, *judgement.notes])
+            if not outcome.held:
+                outcome.held = True
+                outcome.verdict = "meaningless"
         if case.cloud and not self.in_cloud:
             outcome.detail = f"locally it {outcome.verdict}" + (
                 f": {outcome.detail}" if outcome.detail else ""

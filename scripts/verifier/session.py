@@ -54,6 +54,8 @@ class Run:
     state: Path | None
     anew: bool
     redeploy: Redeploy | None
+    pythonic: bool = False
+    """Whether the Worker runs scripts through Python values, which some cases have no meaning in."""
 
     async def carry_out(self, client: Client, output: Console) -> Findings:
         """Run what is not settled yet, and clear every object used; locally they go with their server."""
@@ -114,6 +116,7 @@ class Run:
                 in_cloud=platform.where == "cloud",
                 record=record,
                 cleans=bool(self.url),
+                excuses=self.pythonic,
                 on_outcome=told_case,
             )
             prober = Prober(client, platform.facts, record, redeploy=self.redeploy, on_result=told_probe)

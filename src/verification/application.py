@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import yungong
@@ -45,8 +46,13 @@ async def transact() -> None:
 
 @app.on("durable-alarm")
 async def wake() -> None:
+    await run_alarm(yungong.alarm_retry_count())
+
+
+async def run_alarm(retry_count: int) -> None:
+    """Run the stored script and note what it came to."""
     native.begin_recording()
-    entry = {"retry": yungong.alarm_retry_count(), "alarm": await yungong.get_alarm(), "results": []}
+    entry = {"retry": retry_count, "alarm": await yungong.get_alarm(), "results": []}
     found, text = await yungong.store_get(ALARM_SCRIPT)
     place = await _note(ALARM_LOG, entry, None)
     steps = json.loads(text) if found else []
@@ -57,9 +63,14 @@ async def wake() -> None:
 
 @app.on("queue")
 async def consume() -> None:
+    await run_batch(yungong.read_batch)
+
+
+async def run_batch(read: Callable[[], str]) -> None:
+    """Run the scripts of a batch and note what they came to."""
     native.begin_recording()
     try:
-        batch = json.loads(yungong.read_batch())
+        batch = json.loads(read())
     except yungong.YuyanError as error:
         result = {"error": type(error).__name__, "message": str(error)}
         await _note_in(UNREADABLE, result, None)

@@ -101,6 +101,13 @@ async def ask_object(name: str, body: str, request_id: str | None = None) -> tup
     return response.status, await response.text()
 
 
+def canonical(text: str) -> str:
+    """Return JSON text as the engine writes it."""
+    # In an array, where a number does not pass through Python.
+    canonical_text: str = js.JSON.stringify(js.JSON.parse(f"[{text}]"))[1:-1]
+    return canonical_text
+
+
 # The recorder
 
 

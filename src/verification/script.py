@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import yungong
@@ -18,6 +19,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     for name in yungong.__all__
     if inspect.isfunction(value := getattr(yungong, name)) and name not in ("sleep", "wait_until")
 }
+
+
+# What a script's calls call: the specifications' own functions, or what stands for them in another face.
+face: ContextVar[dict[str, Callable[..., Any]]] = ContextVar("face", default=FUNCTIONS)
 
 _spawned: set[asyncio.Task[None]] = set()
 
@@ -129,7 +134,7 @@ def _failure(error: BaseException) -> dict[str, str]:
 async def _run_step(step: dict[str, Any], results: list[Any], index: int | None) -> Any:
     match step:
         case {"call": name, "args": args}:
-            value = FUNCTIONS[name](*(index if arg == "$index" else arg for arg in args))
+            value = face.get()[name](*(index if arg == "$index" else arg for arg in args))
             return await value if inspect.isawaitable(value) else value
         case {"kind": _}:
             return yungong.event_kind()
@@ -147,9 +152,9 @@ async def _run_step(step: dict[str, Any], results: list[Any], index: int | None)
             task.add_done_callback(_spawned.discard)
             return None
         case {"transaction": inner}:
-            return await yungong.run_transaction(json.dumps(inner))
+            return await face.get()["run_transaction"](json.dumps(inner))
         case {"complete": _}:
-            return yungong.complete_transaction(json.dumps(results))
+            return face.get()["complete_transaction"](json.dumps(results))
         case {"recorded": _}:
             return native.recorded()
         case {"refuse": reason}:

@@ -42,9 +42,9 @@ ALARM_STORAGE = "持久告警存储故障"
 
 
 class AlarmEvent(DurableEvent):
-    """The event of an alarm that fires, and how often it was retried."""
+    """The event of an alarm that fires: how often it was retried, and when the platform meant to fire it."""
 
-    __slots__ = ("retries",)
+    __slots__ = ("retries", "scheduled_ms")
 
     def __init__(
         self,
@@ -53,9 +53,11 @@ class AlarmEvent(DurableEvent):
         execution: Execution,
         durable: Durable,
         retries: int,
+        scheduled_ms: int,
     ) -> None:
         super().__init__("durable-alarm", app, environment, execution, durable)
         self.retries = retries
+        self.scheduled_ms = scheduled_ms
 
 
 async def 读取持久告警() -> tuple[bool, int]:
@@ -165,15 +167,15 @@ class Firing:
     alarm is armed again. Leaving it with an error says that the handler failed.
     """
 
-    __slots__ = ("_durable", "_info", "_retries")
+    __slots__ = ("_durable", "_platform_retries", "_retries", "scheduled_ms")
 
     def __init__(self, durable: Durable, info: AlarmInfo) -> None:
         self._durable = durable
-        self._info = info
+        self.scheduled_ms, self._platform_retries = platform.alarm_info(info)
 
     async def __aenter__(self) -> int | None:
         durable, note = self._durable, self._durable.alarm_note
-        scheduled_ms, platform_retries = platform.alarm_info(self._info)
+        scheduled_ms, platform_retries = self.scheduled_ms, self._platform_retries
         async with durable.gate:  # a transaction that ends may be about to restore the alarm
             self._retries = None
             target = durable.storage.alarms

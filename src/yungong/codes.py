@@ -75,7 +75,7 @@ CODES: Final = (
         "值不是有效的 JSON|值含超出双精度范围的数字",
         "pass JSON text, as json.dumps(value, allow_nan=False) gives it",
     ),
-    Code("value-depth", "值的嵌套超过", "nest at most 32 levels"),
+    Code("value-depth", r"(?!消息体)\S+的嵌套超过", "nest at most 32 levels"),
     Code("value-reserved", "值含宿主保留的单键对象", "rename the member, or put a second one beside it"),
     Code(
         "stored-not-json",

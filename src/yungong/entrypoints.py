@@ -117,9 +117,17 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
 
     async def alarm(self, info: Any = None) -> None:
         """Enter the application for a `durable-alarm` event; the runtime passes what it knows of it."""
-        async with Firing(self._durable, info) as retries:
+        firing = Firing(self._durable, info)
+        async with firing as retries:
             if retries is not None:
-                event = AlarmEvent(self._app, self._environment, self._execution, self._durable, retries)
+                event = AlarmEvent(
+                    self._app,
+                    self._environment,
+                    self._execution,
+                    self._durable,
+                    retries,
+                    firing.scheduled_ms,
+                )
                 await _enter(self, event)
 
     async def webSocketMessage(self, socket: Any, message: Any) -> None:

@@ -39,7 +39,7 @@ def make_event(
         case "queue":
             return QueueEvent(*common, batch, keep_alive=keep_alive)
         case "durable-alarm":
-            return AlarmEvent(*common, durable, alarm_retries)
+            return AlarmEvent(*common, durable, alarm_retries, 0)
         case "durable-transaction":
             event = TransactionEvent(DurableEvent("durable-fetch", *common, durable), "null")
             event.raw = durable

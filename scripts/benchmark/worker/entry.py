@@ -18,6 +18,9 @@ from benchmark.worker import reading
 from benchmark.worker.clock import microseconds
 from benchmark.worker.settings import LISTED, LISTED_COUNT
 from benchmark.worker.way_kv import Kv
+from benchmark.worker.way_pythonic import Pythonic
+from benchmark.worker.way_pythonic import app as value_app
+from benchmark.worker.way_pythonic import consumer as value_consumer
 from benchmark.worker.way_raw import Raw
 from benchmark.worker.way_sdk import Sdk
 from benchmark.worker.way_yungong import Yungong, app
@@ -40,6 +43,7 @@ async def read() -> Any:
 
 
 @app.on("durable-fetch")
+@value_app.on("durable-fetch")
 async def measure(asked: tuple[DurableStore, Any]) -> Any:
     """Measure one way of one operation."""
     store, wanted = asked
@@ -81,15 +85,24 @@ class Default(yungong.Worker, app=app):
             return
         reader = _Reader(self.ctx, self.env)
 
+        value_reader = _ValueReader(self.ctx, self.env)
+
         async def read_once() -> None:
             await reader.queue(batch)
 
-        found = reading.ways(batch, read_once)
+        async def consume_once() -> None:
+            await value_reader.queue(batch)
+
+        found = reading.ways(batch, read_once, consume_once)
         _delivery["results"] = await reading.measure(found, _delivery["rounds"], _delivery["budget_ms"])
 
 
 class _Reader(yungong.Worker, app=consumer):
     """A consumer whose handler reads its batch."""
+
+
+class _ValueReader(yungong.Worker, app=value_consumer):
+    """The same with Python values."""
 
 
 class DurableStore(yungong.DurableObject, app=app):
@@ -122,6 +135,9 @@ class DurableStore(yungong.DurableObject, app=app):
             return Yungong(text, EmptyStore(self.ctx._ctx, self.env._env))
         if name == "sdk":
             return Sdk(text, self.ctx, self.env, BareStore(self.ctx._ctx, self.env._env))
+        if name == "pythonic":
+            self._app = value_app
+            return Pythonic(text)
         if name == "kv":
             return Kv(text, self.ctx)
         return Raw(text, self.ctx, self.env)

@@ -1,4 +1,4 @@
-"""Reading a delivered batch into JSON text, four ways, inside its consumer."""
+"""Reading a delivered batch into JSON text, four ways, and as values, two ways, inside its consumer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Read = Callable[[], Awaitable[object]]
 """Its result is dropped."""
 
 
-def ways(batch: Any, yungong: Read) -> dict[str, Read]:
-    """The four ways; each reads as if the batch had just been delivered."""
+def ways(batch: Any, yungong: Read, pythonic: Read) -> dict[str, Read]:
+    """The ways; each reads as if the batch had just been delivered."""
     import js
     from workers import import_from_javascript
 
@@ -35,6 +35,12 @@ def ways(batch: Any, yungong: Read) -> dict[str, Read]:
         ]
         return json.dumps({"queue": delivered.queue, "messages": messages})
 
+    async def sdk_values() -> object:
+        return [
+            (message.id, message.attempts, message.timestamp, message.body)
+            for message in wrapper(raw).messages
+        ]
+
     async def unchecked() -> object:
         messages = [
             f'{{"id":"{message.id}","attempts":{message.attempts},'
@@ -46,7 +52,14 @@ def ways(batch: Any, yungong: Read) -> dict[str, Read]:
     async def in_javascript() -> object:
         return javascript(raw)
 
-    return {"yungong": yungong, "sdk": sdk, "raw": unchecked, "js": in_javascript}
+    return {
+        "yungong": yungong,
+        "sdk": sdk,
+        "raw": unchecked,
+        "js": in_javascript,
+        "pythonic": pythonic,
+        "sdk values": sdk_values,
+    }
 
 
 async def measure(reads: dict[str, Read], rounds: int, budget_ms: float) -> list[dict[str, float]]:

@@ -27,6 +27,11 @@ class Sdk:
         for key in keys:
             await storage.put(key, value)
 
+    async def get_value(self, keys: list[str]) -> None:
+        storage = self._storage
+        for key in keys:
+            await storage.get(key)
+
     async def delete(self, keys: list[str]) -> None:
         storage = self._storage
         for key in keys:
@@ -37,6 +42,11 @@ class Sdk:
         for _ in keys:
             entries = await storage.list({"prefix": LISTED})
             json.dumps(list(entries.items()))
+
+    async def listing_values(self, keys: list[str]) -> None:
+        storage = self._storage
+        for _ in keys:
+            await storage.list({"prefix": LISTED})
 
     async def send(self, keys: list[str]) -> None:
         queue, value = self._queue, self._value
@@ -50,6 +60,17 @@ class Sdk:
             # What is called on the storage meanwhile belongs to it; the transaction itself is not wrapped.
             for key in TRANSACTION_KEYS:
                 json.dumps(await storage.get(key))
+                await storage.put(key, value)
+
+        for _ in keys:
+            await storage.transaction(transact)
+
+    async def transaction_values(self, keys: list[str]) -> None:
+        storage, value = self._storage, self._value
+
+        async def transact(_transaction: Any) -> None:
+            for key in TRANSACTION_KEYS:
+                await storage.get(key)
                 await storage.put(key, value)
 
         for _ in keys:
