@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .execution import Execution
     from .kinds import Kind
 
-__all__ = ["event_kind", "sleep", "wait_until", "读取入站事件种类"]
+__all__ = ["current_instance", "event_kind", "sleep", "wait_until", "读取入站事件种类"]
 
 # 16 MiB of UTF-8: no text that enters or leaves the host may be longer.
 MAX_EXCHANGED_BYTES = 16 * 1024 * 1024
@@ -51,6 +51,7 @@ class Event:
         "deadline_s",
         "environment",
         "execution",
+        "instance",
         "kind",
     )
 
@@ -67,6 +68,7 @@ class Event:
         self.app = app
         self.environment = environment
         self.execution = execution
+        self.instance: Any = None  # whoever enters the application sets it
         self.deadline_s = 0.0  # on the monotonic clock; whoever runs the handler sets it
         self.closed = False
         self.aborted: 宿主中止 | None = None
@@ -81,7 +83,10 @@ class Event:
     def abort(self, why: str, cause: BaseException | None = None) -> 宿主中止:
         """End the event, unless it has ended so before, and return the error that every later call raises."""
         if self.aborted is None:
+            # A timer aborts from outside: the error's note tells this event all the same.
+            token = _current.set(self)
             self.aborted = 宿主中止(why)
+            _current.reset(token)
             if cause is not None:  # None would hide what the error is raised beside
                 self.aborted.__cause__ = cause
             if self.answered:
@@ -200,6 +205,14 @@ def current() -> Event | None:
     return None if event.closed else event
 
 
+def kind_told() -> str:
+    """Tell, in English, in which event the caller runs."""
+    event = _current.get()
+    if event is None:
+        return "outside of any event"
+    return f"after its {event.kind} event ended" if event.closed else f"in a {event.kind} event"
+
+
 def open_event() -> Event:
     """Return the open event that the caller runs in.
 
@@ -224,6 +237,19 @@ def 读取入站事件种类() -> Kind:
 
 
 event_kind = 读取入站事件种类
+
+
+def current_instance() -> Any:
+    """Return the instance of the Worker or DurableObject class that the current event entered.
+
+    It has the platform's `ctx` and `env`, and whatever its own class gives it. In a transaction's handler it
+    is the object that the transaction belongs to.
+
+    Raises:
+        豫言异常: no event is open in the calling task.
+        宿主中止: the event was aborted before.
+    """
+    return open_event().instance
 
 
 def wait_until(awaitable: Awaitable[Any]) -> None:

@@ -61,6 +61,7 @@ class TransactionEvent(DurableEvent):
 
     def __init__(self, caller: DurableEvent, argument: str) -> None:
         super().__init__(KIND, caller.app, caller.environment, caller.execution, caller.durable)
+        self.instance = caller.instance
         self.argument = argument
         self.result: str | None = None
         self.rolled_back = False
