@@ -242,7 +242,7 @@ class Runner:
             if not outcome.held:
                 outcome.held = True
                 outcome.verdict = "meaningless"
-        if case.cloud and not self.in_cloud:
+        if case.cloud and not self.in_cloud and outcome.verdict != "meaningless":
             outcome.detail = f"locally it {outcome.verdict}" + (
                 f": {outcome.detail}" if outcome.detail else ""
             )

@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from workers import Response
+
 import yungong
 from yungong import App
 
@@ -23,18 +25,22 @@ app = App()
 
 
 @app.on("fetch")
-async def serve(script: dict[str, Any]) -> list[Any]:
+async def serve(script: dict[str, Any]) -> Response:
     native.begin_recording()
-    return await run_steps(script["steps"])
+    return _response(await run_steps(script["steps"]))
 
 
 @app.on("durable-fetch")
-async def serve_object(script: dict[str, Any]) -> Any:
+async def serve_object(script: dict[str, Any]) -> Response:
     """Run an admitted script; or note what a queue's consumer has to say, which only this Worker can ask."""
     native.begin_recording()
     if "note" in script:
-        return await _note(script["key"], script["note"], script["place"])
-    return await run_steps(script["steps"])
+        return _response(await _note(script["key"], script["note"], script["place"]))
+    return _response(await run_steps(script["steps"]))
+
+
+def _response(results: Any) -> Response:
+    return Response(json.dumps({"results": results}))
 
 
 @app.on("durable-transaction")

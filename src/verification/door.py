@@ -89,10 +89,10 @@ async def answer_once(enter: Callable[[Any], Awaitable[Any]], request: Any, answ
 
 async def _end_of(enter: Callable[[Any], Awaitable[Any]], body: str) -> tuple[int, str]:
     try:
-        results = await enter(json.loads(body))
+        response = await enter(json.loads(body))
     except BaseException as error:
         return 502, json.dumps({"aborted": f"{type(error).__name__}: {error}"})
-    return 200, json.dumps({"results": results})
+    return 200, await response.text()
 
 
 def _is_authorised(header: str | None) -> bool:

@@ -34,7 +34,7 @@ class Meaningless(Exception):
 
 
 @app.fetch
-async def serve(script: dict[str, Any]) -> list[Any]:
+async def serve(script: dict[str, Any]) -> Any:
     face.set(CALLS)
     return await application.serve(script)
 

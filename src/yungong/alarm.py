@@ -222,14 +222,14 @@ async def restore(durable: Durable) -> None:
     exact_ms = alarm_state.shown(state, platform_ms, platform.now_ms())
     deletion = target.deleteAlarm()  # setting the very time that it holds changes nothing
     await _arm(note, target, platform_ms if exact_ms is None else exact_ms)
-    await platform.settled(deletion)
+    await platform.awaitable(deletion)
 
 
 async def _arm(note: AlarmNote, target: AlarmTarget, exact_ms: int) -> None:
     """Set the platform's alarm and the note in one step: nothing may be awaited between them."""
     now_ms = platform.now_ms()
     armed = alarm_state.set_to(note.read(), exact_ms, now_ms)
-    setting = platform.settled(target.setAlarm(armed.platform_ms))
+    setting = platform.awaitable(target.setAlarm(armed.platform_ms))
     note.write(alarm_state.noted(armed, now_ms))
     await setting
     # Where the platform's clock had passed that time already, it took its own now: the note follows, unless
@@ -251,4 +251,4 @@ async def _delete(event: DurableEvent) -> None:
     event.note_alarm_change()
     deletion = target.deleteAlarm()
     note.write(alarm_state.deleted(note.read()))
-    await platform.settled(deletion)
+    await platform.awaitable(deletion)

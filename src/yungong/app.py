@@ -36,13 +36,14 @@ class App:
     Module globals survive from event to event: an application must not keep the state of one in them.
     """
 
-    def __init__(self, start: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, start: Callable[..., Any] | None = None) -> None:
         """Make an application.
 
         Args:
-            start: entered for every event, with the request of a `fetch` or `durable-fetch` event and None
-                for any other, as the specifications' `_start` is; it asks 读取入站事件种类 which event it is
-                in. Left out, handlers are registered with `on`.
+            start: entered for every event, as the specifications' `_start` is; it asks 读取入站事件种类 which
+                event it is in. It gets what a handler of that kind would (the request of a `fetch` or
+                `durable-fetch` event), and None where that is nothing. Left out, handlers are registered
+                with `on`.
         """
         self._start = start
         self._handlers: dict[Kind, Callable[..., Any]] = {}
@@ -52,8 +53,10 @@ class App:
     def on(self, kind: Kind) -> Callable[[Handler], Handler]:
         """Register the decorated function for events of `kind`.
 
-        It is called with the request in a `fetch` or `durable-fetch` event, and without arguments in any
-        other; it may be a coroutine function or a plain one.
+        It is called with what the platform passes: the request in a `fetch` or `durable-fetch` event, the
+        controller in a `scheduled` one, in those of sockets the WebSocket with the message, with code, reason
+        and cleanness, or with the error; without arguments in any other. It may be a coroutine function or a
+        plain one.
 
         Raises:
             ValueError: `kind` is unknown or has a handler, or the application has one function for all.
@@ -70,6 +73,10 @@ class App:
             return handler
 
         return register
+
+    def handles(self, kind: Kind) -> bool:
+        """Return whether the application can be entered for events of `kind`."""
+        return self._start is not None or kind in self._handlers
 
     def fetch(self, handler: Handler) -> Handler:
         """Register the decorated function for requests of the Worker; it gets the request."""
@@ -163,14 +170,19 @@ class App:
             self._transactions = transactions
         return self._transactions.add(name, function)
 
+    def handler_name(self, kind: Kind) -> str:
+        """Return the name of the function that is entered for an event of `kind`."""
+        handler = self._handlers.get(kind) if self._start is None else self._start
+        return getattr(handler, "__qualname__", repr(handler))
+
     def enter(self, kind: Kind, *request: Any) -> Any:
-        """Call the handler for an event of `kind`, with its request where it has one.
+        """Call the handler for an event of `kind`, with its request or whatever else the platform passes.
 
         Raises:
             LookupError: the application has no handler for this kind.
         """
         if self._start is not None:
-            return self._start(request[0] if request else None)
+            return self._start(*request or (None,))
         handler = self._handlers.get(kind)
         if handler is None:
             raise LookupError(f"应用没有登记事件种类 {kind} 的处理入口")

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from . import errors
+
 
 def require_text(name: str, value: object) -> None:
-    """Raise TypeError where an argument that must be text is none."""
+    """Raise TypeError unless `value` is a str; `name` is the argument's."""
     if type(value) is not str:
-        raise TypeError(f"{name} must be a str, not {type(value).__name__}")
+        _refuse(f"{name} must be a str, not {type(value).__name__}")
 
 
 def require_int(name: str, value: object) -> None:
-    """Raise TypeError where an argument that must be an integer is none; a bool is none."""
+    """Raise TypeError unless `value` is an int, and not a bool; `name` is the argument's."""
     if type(value) is not int:
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+        _refuse(f"{name} must be an int, not {type(value).__name__}")
+
+
+def _refuse(sentence: str) -> NoReturn:
+    error = TypeError(sentence)
+    errors.annotate(error)
+    raise error

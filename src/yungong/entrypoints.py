@@ -1,7 +1,7 @@
 """The base classes of a Worker: they turn the platform's events into the application's.
 
-Every method of a Durable Object class can be called over RPC: these classes have the platform's own handlers
-and nothing else.
+The platform calls their methods by its own names; any other method of a Worker could be called over RPC, so
+that `Worker` has none. An object is behind a door (see rpc) and shows only what is decorated.
 """
 
 from __future__ import annotations
@@ -13,17 +13,22 @@ from .alarm import AlarmEvent, Firing
 from .durable import Durable, DurableEvent
 from .events import Event
 from .execution import Execution, read_execution
+from .kinds import RESPONDING
 from .queue import QueueEvent
+from .rpc import Door
 from .running import run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .app import App
+    from .kinds import Kind
 
 __all__ = ["DurableObject", "Worker"]
 
 
 class Worker(platform.WorkerBase):
-    """A Worker whose `fetch` and `queue` events enter an application: `class Default(Worker, app=app)`.
+    """A Worker whose events enter an application: `class Default(Worker, app=app)`.
 
     Args:
         app: the application; a class derived from one that has it may leave it out.
@@ -47,7 +52,7 @@ class Worker(platform.WorkerBase):
     async def fetch(self, request: Any) -> Any:
         """Enter the application for a `fetch` event and return its response."""
         event = Event("fetch", self._app, self._environment, self._execution, keep_alive=self.ctx.waitUntil)
-        return await run(event, self._app.enter, "fetch", request)
+        return await _enter(self, event, request)
 
     async def queue(self, batch: Any, env: Any = None, ctx: Any = None) -> None:
         """Enter the application for a `queue` event; the runtime passes all three arguments."""
@@ -56,11 +61,21 @@ class Worker(platform.WorkerBase):
         event = QueueEvent(
             self._app, self._environment, self._execution, delivered, keep_alive=self.ctx.waitUntil
         )
-        await run(event, self._app.enter, "queue")
+        await _enter(self, event)
+
+    async def scheduled(self, controller: Any, env: Any = None, ctx: Any = None) -> None:
+        """Enter the application for a `scheduled` event, with its controller: `cron` and `scheduledTime`."""
+        event = Event(
+            "scheduled", self._app, self._environment, self._execution, keep_alive=self.ctx.waitUntil
+        )
+        await _enter(self, event, controller)
 
 
 class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call]  # the SDK's __init_subclass__
     """A Durable Object whose events enter an application: `class DurableStore(DurableObject, app=app)`.
+
+    Over RPC its methods that `durable_method` decorates can be called, and no other attribute: constructing
+    the class returns not the object but the platform's door to it. `current_instance` gives the object.
 
     Args:
         app: the application; a class derived from one that has it may leave it out.
@@ -76,6 +91,12 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
     def __init_subclass__(cls, app: App | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]
         _give_app(cls, app)
+
+    def __new__(cls, ctx: Any, env: Any) -> Door:  # type: ignore[misc]  # Python calls no __init__ then
+        """Make an object, and return the platform's door to it."""
+        instance = super().__new__(cls)
+        instance.__init__(ctx, env)  # type: ignore[misc]
+        return Door(instance)
 
     def __init__(self, ctx: Any, env: Any) -> None:
         super().__init__(ctx, env)
@@ -93,8 +114,7 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
 
     async def fetch(self, request: Any) -> Any:
         """Enter the application for a `durable-fetch` event and return its response."""
-        event = DurableEvent("durable-fetch", self._app, self._environment, self._execution, self._durable)
-        return await run(event, self._app.enter, "durable-fetch", request)
+        return await _enter(self, self._event("durable-fetch"), request)
 
     async def alarm(self, info: Any = None) -> None:
         """Enter the application for a `durable-alarm` event; the runtime passes what it knows of it."""
@@ -109,7 +129,39 @@ class DurableObject(platform.DurableObjectBase):  # type: ignore[no-untyped-call
                     retries,
                     firing.scheduled_ms,
                 )
-                await run(event, self._app.enter, "durable-alarm")
+                await _enter(self, event)
+
+    async def webSocketMessage(self, socket: Any, message: Any) -> None:
+        """Enter the application for a `durable-websocket-message` event: a message of an accepted socket.
+
+        The handler gets the platform's WebSocket, and the message as a str or, a binary one, as an
+        ArrayBuffer (`message.to_bytes()`). The object may be another than the one that accepted the socket.
+        """
+        await _enter(self, self._event("durable-websocket-message"), socket, message)
+
+    async def webSocketClose(self, socket: Any, code: int, reason: str, clean: bool) -> None:
+        """Enter the application for a `durable-websocket-close` event, if it has a handler for it.
+
+        The handler gets the WebSocket, the code, the reason, and whether the peer closed in good order.
+        """
+        if self._app.handles("durable-websocket-close"):
+            await _enter(self, self._event("durable-websocket-close"), socket, code, reason, clean)
+
+    async def webSocketError(self, socket: Any, error: Any) -> None:
+        """Enter the application for a `durable-websocket-error` event, if it has a handler for it.
+
+        The handler gets the WebSocket and the platform's error.
+        """
+        if self._app.handles("durable-websocket-error"):
+            await _enter(self, self._event("durable-websocket-error"), socket, error)
+
+    async def _enter_method(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        event = self._event("durable-rpc")
+        event.instance = self
+        return await run(event, method, self, *arguments)
+
+    def _event(self, kind: Kind) -> DurableEvent:
+        return DurableEvent(kind, self._app, self._environment, self._execution, self._durable)
 
 
 def _give_app(cls: type[Worker | DurableObject], app: App | None) -> None:
@@ -119,7 +171,16 @@ def _give_app(cls: type[Worker | DurableObject], app: App | None) -> None:
         raise TypeError(f"{cls.__name__} has no application: write class {cls.__name__}(…, app=app)")
 
 
-# Not methods: any method of a Durable Object can be called over RPC, whatever its name.
+# Not methods of Worker: any of these could be called over RPC, whatever its name.
+
+
+async def _enter(instance: Worker | DurableObject, event: Event, *arguments: Any) -> Any:
+    event.instance = instance
+    value = await run(event, instance._app.enter, event.kind, *arguments)
+    if event.kind in RESPONDING and not platform.is_response(value):
+        name, given = instance._app.handler_name(event.kind), type(value).__name__
+        raise TypeError(f"事件种类 {event.kind} 的处理入口 {name} 须返回 Response，而它返回了 {given}")
+    return value
 
 
 def _environment(env: Any) -> platform.Environment:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .execution import Execution
     from .kinds import Kind
 
-__all__ = ["event_kind", "sleep", "wait_until", "读取入站事件种类"]
+__all__ = ["current_instance", "event_kind", "sleep", "wait_until", "读取入站事件种类"]
 
 # 16 MiB of UTF-8: no text that enters or leaves the host may be longer.
 MAX_EXCHANGED_BYTES = 16 * 1024 * 1024
@@ -45,11 +45,13 @@ class Event:
         "_sleepers",
         "_tasks",
         "aborted",
+        "answered",
         "app",
         "closed",
         "deadline_s",
         "environment",
         "execution",
+        "instance",
         "kind",
     )
 
@@ -66,9 +68,11 @@ class Event:
         self.app = app
         self.environment = environment
         self.execution = execution
+        self.instance: Any = None  # whoever enters the application sets it
         self.deadline_s = 0.0  # on the monotonic clock; whoever runs the handler sets it
         self.closed = False
         self.aborted: 宿主中止 | None = None
+        self.answered = False  # the handler has ended: how, the platform has been told
         self._keep_alive = keep_alive
         self._pending = 1  # the handler itself
         # Most events need none of these: they are made at first use.
@@ -79,9 +83,16 @@ class Event:
     def abort(self, why: str, cause: BaseException | None = None) -> 宿主中止:
         """End the event, unless it has ended so before, and return the error that every later call raises."""
         if self.aborted is None:
+            # A timer aborts from outside: the error's note tells this event all the same.
+            token = _current.set(self)
             self.aborted = 宿主中止(why)
+            _current.reset(token)
             if cause is not None:  # None would hide what the error is raised beside
                 self.aborted.__cause__ = cause
+            if self.answered:
+                _log.error(
+                    "a %s event was aborted after its handler's end: %s", self.kind, why, exc_info=cause
+                )
         return self.aborted
 
     def fail(self, why: str, cause: BaseException) -> NoReturn:
@@ -115,6 +126,9 @@ class Event:
     def _release(self, task: asyncio.Future[Any]) -> None:
         if self._tasks is not None:
             self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            _log.error("what wait_until was given in a %s event failed", self.kind, exc_info=error)
         self.leave()
 
     def leave(self) -> None:
@@ -191,6 +205,14 @@ def current() -> Event | None:
     return None if event.closed else event
 
 
+def kind_told() -> str:
+    """Tell, in English, in which event the caller runs."""
+    event = _current.get()
+    if event is None:
+        return "outside of any event"
+    return f"after its {event.kind} event ended" if event.closed else f"in a {event.kind} event"
+
+
 def open_event() -> Event:
     """Return the open event that the caller runs in.
 
@@ -217,11 +239,24 @@ def 读取入站事件种类() -> Kind:
 event_kind = 读取入站事件种类
 
 
+def current_instance() -> Any:
+    """Return the instance of the Worker or DurableObject class that the current event entered.
+
+    It has the platform's `ctx` and `env`, and whatever its own class gives it. In a transaction's handler it
+    is the object that the transaction belongs to.
+
+    Raises:
+        豫言异常: no event is open in the calling task.
+        宿主中止: the event was aborted before.
+    """
+    return open_event().instance
+
+
 def wait_until(awaitable: Awaitable[Any]) -> None:
     """Keep the current event open until `awaitable` has ended, past the end of its handler.
 
     The event's time limit counts on: when it passes, what is still waited for is cancelled. An error that
-    the awaitable raises does not fail the event; a coroutine's is logged.
+    the awaitable raises does not fail the event; it is logged.
 
     Args:
         awaitable: a coroutine, a task, a future or any other object that can be awaited; what is neither a
@@ -246,8 +281,6 @@ async def _watched(event: Event, awaitable: Awaitable[Any]) -> None:
     except (SystemExit, KeyboardInterrupt) as error:
         # Either would end the whole runtime if it escaped.
         event.abort(f"事件等待的任务要求退出：{reason(error)}", error)
-    except Exception:
-        _log.exception("what wait_until was given in a %s event failed", event.kind)
 
 
 async def sleep(delay_ms: float) -> None:

@@ -133,10 +133,12 @@ def get(event: DurableEvent, key: str) -> tuple[bool, str]:
 
 
 def put(event: DurableEvent, key: str, value: JsValue) -> None:
-    """Write a checked value under a valid key for `event`."""
+    """Write a checked value under a valid key for `event`; one that its cell cannot hold is refused."""
     try:
         event.durable.storage.put(key, value)
     except platform.PlatformError as error:
+        if platform.is_too_big(error):
+            raise 豫言异常(f"值超过平台存储单元的上限：{platform.error_text(error)}") from error
         event.fault(STORAGE, error)
 
 

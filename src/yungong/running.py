@@ -100,7 +100,7 @@ class Run:
         self._event.abort(f"{self._event.kind} 事件超过时限 {self._limit_ms:.0f} 毫秒{where}")
 
     def _finish(self) -> None:
-        self.finished = True
+        self.finished = self._event.answered = True
         if self._event.aborted is not None:
             self.error = self._event.aborted
         self._notify(self)

@@ -65,8 +65,8 @@ async def 写入持久仓键值(key: str, value: str) -> None:
 
     Raises:
         TypeError: an argument is not a str.
-        豫言异常: the event may not write the store directly, or an argument is out of range. The store is
-            unchanged.
+        豫言异常: the event may not write the store directly, an argument is out of range, or the value does
+            not fit into the platform's cell. The store is unchanged.
         宿主中止: an argument is longer than 16 MiB, or the storage failed.
     """
     require_text("键", key)
@@ -150,7 +150,7 @@ async def 清空持久仓() -> None:
             deletion = durable.storage.delete_all()
             note.reload()
             note.write(alarm_state.cleared(state) if durable.storage.clears_alarm() else state)
-            await platform.settled(deletion)
+            await platform.awaitable(deletion)
         except platform.ERRORS as error:
             event.fault(keyvalue.STORAGE, error)
 

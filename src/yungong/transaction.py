@@ -61,6 +61,7 @@ class TransactionEvent(DurableEvent):
 
     def __init__(self, caller: DurableEvent, argument: str) -> None:
         super().__init__(KIND, caller.app, caller.environment, caller.execution, caller.durable)
+        self.instance = caller.instance
         self.argument = argument
         self.result: str | None = None
         self.rolled_back = False
@@ -204,8 +205,8 @@ async def 写入持久事务键值(key: str, value: str) -> None:
 
     Raises:
         TypeError: an argument is not a str.
-        豫言异常: the event is no transaction, an argument is out of range, or the transaction was rolled
-            back. Nothing is written.
+        豫言异常: the event is no transaction, an argument is out of range, the value does not fit into the
+            platform's cell, or the transaction was rolled back. Nothing is written.
         宿主中止: an argument is longer than 16 MiB, or the storage failed.
     """
     require_text("键", key)
@@ -310,7 +311,7 @@ class _Attempt:
         self._context = copy_context()  # JavaScript calls the closure without one
         self._began_s = monotonic()
         try:
-            await platform.settled(event.durable.storage.transaction(self._enter))
+            await platform.awaitable(event.durable.storage.transaction(self._enter))
         except platform.ERRORS as error:
             refusal = error
         event.durable.alarm_note.reload()  # it may have gone back with the transaction

@@ -17,7 +17,7 @@ import display
 from repository import LocalHost
 from rich.table import Table
 
-from . import concurrency, hostile, kills, model, purefuzz, queue_model, refusals, retries
+from . import concurrency, hostile, kills, model, purefuzz, queue_model, refusals, retries, turns
 from .host import reliability_host
 from .workload import Effort, Report
 
@@ -37,6 +37,8 @@ class Long:
 LONG = (
     Long(refusals.NAME, 1, 0.02, refusals.run),
     Long(retries.NAME, 25, 0.04, retries.run),
+    Long(turns.NAME, 40, 0.02, turns.run),
+    Long("hurried", 1, 0.02, turns.run_hurried),
     Long(model.NAME, 20_000, 0.16, model.run),
     Long(queue_model.NAME, 1_000, 0.08, queue_model.run),
     Long(concurrency.NAME, 20_000, 0.16, concurrency.run),

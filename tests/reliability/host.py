@@ -41,11 +41,12 @@ _VARIABLES = {"PERMITS": {"QUEUE": ["PAGE_QUEUE", "COUNT_QUEUE"]}}
 
 
 @contextmanager
-def reliability_host() -> Iterator[LocalHost]:
-    """The workloads' Worker, running, with state of its own on disk."""
+def reliability_host(limits_ms: dict[str, int] | None = None) -> Iterator[LocalHost]:
+    """The workloads' Worker, running, with state of its own on disk, and with time limits of its own."""
+    variables = _VARIABLES | ({"EXECUTION_CONFIG": {"事件时限毫秒": limits_ms}} if limits_ms else {})
     with _source() as source:
         javascript = HERE / "worker" / "javascript.mjs"
-        with LocalHost(source=source, config=_CONFIG, variables=_VARIABLES, javascript=javascript) as host:
+        with LocalHost(source=source, config=_CONFIG, variables=variables, javascript=javascript) as host:
             yield host
 
 

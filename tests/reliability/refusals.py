@@ -22,6 +22,7 @@ FIRING_SECONDS = 60.0
 POLL_SECONDS = 0.05
 
 WORDS = "磁盘 is full: “no”\n"
+TOO_BIG = "string or blob too big: SQLITE_TOOBIG"
 REASONS: list[tuple[Any, str]] = [
     ("Queue is full", "Queue is full"),
     (WORDS, WORDS),
@@ -31,6 +32,8 @@ REASONS: list[tuple[Any, str]] = [
     ({"bare": {"message": "in an object"}}, "[object Object]"),
     ({"bare": 5}, "5"),
     ({"bare": False}, "false"),
+    ({"bare": ""}, "[object String]"),
+    ({"bare": {"toString": 1, "valueOf": 1}}, "[object Object]"),
 ]
 THROWN = ("put", "get", "delete", "list", "rollback")
 """What is synchronous. Of what it throws and is no Error, Pyodide makes an Error with a text of its own."""
@@ -127,7 +130,26 @@ def cases() -> list[Case]:
         )
         rollback.last = {"error": "豫言异常", "message": FAILED + STORE + words}
         found.append(rollback)
+    found += _beyond_the_cell()
     return [case for case in found if not _is_rewritten(case)]
+
+
+def _beyond_the_cell() -> list[Case]:
+    """A value that the platform's cell does not hold is refused, and all else goes on."""
+    results = [
+        {"value": None},
+        {"error": "豫言异常", "message": f"值超过平台存储单元的上限：{TOO_BIG}"},
+        {"value": None},
+    ]
+    found = []
+    for function in ("store_put", "transaction_put"):
+        puts = [call(function, key, value) for key, value in (("a", "1"), ("b", "2"), ("c", "3"))]
+        case = Case(f"{function} beyond the cell", plan("put", TOO_BIG, 1), [{"swallow": puts}])
+        case.last, case.holds = {"value": results}, [["a", 1], ["c", 3]]
+        if function == "transaction_put":
+            case.steps, case.last = [{"transaction": [*puts, DONE]}], {"value": json.dumps(results)}
+        found.append(case)
+    return found
 
 
 def _is_rewritten(case: Case) -> bool:

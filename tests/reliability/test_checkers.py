@@ -20,6 +20,7 @@ from . import (
     queue_model,
     refusals,
     retries,
+    turns,
 )
 from .concurrency import Tally
 from .kills import History
@@ -351,3 +352,26 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return {name: _plain(member) for name, member in value.items()} if isinstance(value, dict) else value
+
+
+class TestTurns:
+    def test_answers_in_bunches_or_out_of_order_are_found(self) -> None:
+        assert turns.check_answers([1, 2, 3, 4], [60.0, 70.0, 1.0], 60) == []
+        assert turns.check_answers([1, 2, 3, 4], [160.0, 2.0, 1.0], 60)
+        assert turns.check_answers([1, 3, 2, 4], [60.0, 70.0, 60.0], 60)
+
+    def test_a_commit_that_is_answered_with_a_failure_is_found(self) -> None:
+        assert turns.check_committed({1, 2}, {1: 200, 2: 200, 3: 502}) == []
+        assert turns.check_committed({1, 2, 3}, {1: 200, 2: 502, 3: 502})
+        assert turns.check_committed({1}, {1: 200, 2: 200})
+
+    def test_a_reader_that_waits_for_many_transactions_is_found(self) -> None:
+        assert turns.check_reads([0, 1, 2, 3, 4, 6], 6) == []
+        assert turns.check_reads([0, 6], 6)
+        assert turns.check_reads([0, 3, 6, 9, 12], 12)
+
+    def test_a_kind_that_starves_is_found(self) -> None:
+        assert turns.check_fairness("tatatttaaat", 4) == []
+        assert turns.check_fairness("taaaaaat", 4)
+        assert turns.check_fairness("ttttttta", 4)
+        assert turns.check_fairness("tattttttttt", 4) == []

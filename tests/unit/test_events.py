@@ -17,6 +17,7 @@ from yungong.entrypoints import Worker
 from yungong.errors import 宿主中止, 豫言异常
 from yungong.events import MAX_EXCHANGED_BYTES
 from yungong.kinds import KINDS, Kind
+from yungong.platform.runtime import FetchResponse
 
 from .doubles import AlarmStorage, LoopTimer, as_platform, make_event
 
@@ -223,6 +224,37 @@ async def test_an_error_in_what_is_waited_for_does_not_fail_the_event(failure: B
     assert (event.closed, event.aborted) == (True, None)
 
 
+@pytest.mark.parametrize("as_task", [False, True])
+async def test_what_fails_where_nobody_waits_is_logged_once_with_its_traceback(
+    as_task: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail_here() -> None:
+        raise ValueError("坏")
+
+    def handler() -> None:
+        failing = fail_here()
+        yungong.wait_until(asyncio.ensure_future(failing) if as_task else failing)
+
+    event = make_event()
+    await running.run(event, handler)
+    await asyncio.sleep(0.001)
+    assert event.closed
+    assert [record.message for record in caplog.records] == [
+        "what wait_until was given in a fetch event failed"
+    ]
+    assert "fail_here" in caplog.text
+    assert "ValueError: 坏" in caplog.text
+
+
+async def test_a_time_limit_after_the_handler_s_end_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    event = make_event(limit_ms=5)
+    closed = asyncio.Event()
+    event.at_close(closed.set)
+    await running.run(event, lambda: yungong.wait_until(asyncio.Event().wait()))
+    await closed.wait()
+    assert "事件超过时限 5 毫秒" in caplog.text
+
+
 async def test_wait_until_needs_an_open_event() -> None:
     waiting = asyncio.get_running_loop().create_future()
     with pytest.raises(豫言异常, match=NO_EVENT):
@@ -349,8 +381,9 @@ async def test_a_worker_s_event_keeps_the_platform_waiting_for_what_it_waits_for
     worker.ctx = SimpleNamespace(waitUntil=promises.append)
 
     @app.on(kind)
-    def handle(*_: Any) -> None:
+    def handle(*_: Any) -> Any:
         yungong.wait_until(asyncio.sleep(0.001))
+        return FetchResponse.__new__(FetchResponse)
 
     await (
         worker.fetch("request") if kind == "fetch" else worker.queue(SimpleNamespace(queue="q", messages=[]))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import yungong
-from yungong import alarm, app, entrypoints, errors, events, queue, store, transaction
+from yungong import alarm, app, entrypoints, errors, events, queue, rpc, store, transaction
 
 MODULES = (
     alarm,
@@ -15,6 +15,7 @@ MODULES = (
     errors,
     events,
     queue,
+    rpc,
     store,
     transaction,
 )

@@ -27,7 +27,7 @@ TABLE: dict[str, dict[str, Any]] = tomllib.loads((ROOT / "bindings/interfaces.to
 STUBS = (ROOT / "bindings/js/__init__.pyi").read_text()
 
 # What the package has besides the interfaces' functions.
-OWN_FUNCTIONS = {"sleep", "wait_until"}
+OWN_FUNCTIONS = {"current_instance", "durable_method", "sleep", "wait_until"}
 ARGUMENTS = {"int": 0, "str": "1"}
 REFUSALS = {
     "当前没有入站事件",
@@ -147,6 +147,7 @@ MAY_IMPORT = {
     "yungong/platform/engine.py": {"js"},
     "yungong/platform/runtime.py": {"pyodide", "workers"},
     "verification/native.py": JAVASCRIPT,
+    "verification/application.py": {"workers"},
     "verification/door.py": {"workers"},
 }
 

@@ -176,3 +176,41 @@ def test_an_object_of_the_older_backend_is_refused_at_construction(serve: Serve)
     )
     assert "OlderStore" in answer
     assert "new_sqlite_classes" in answer
+
+
+@pytest.mark.parametrize(
+    ("value", "given"), [("None", "NoneType"), ("'text'", "str"), ("js.Object.new()", "JsProxy")]
+)
+def test_a_handler_that_returns_no_response_fails_with_its_name_and_event(
+    serve: Serve, value: str, given: str
+) -> None:
+    answer = serve(
+        f"""
+        app = App()
+
+        @app.on("durable-fetch")
+        async def forgetful(request):
+            return {value}
+
+        class DurableStore(DurableObject, app=app): ...
+        """
+    )
+    assert (
+        f"TypeError: 事件种类 durable-fetch 的处理入口 forgetful 须返回 Response，而它返回了 {given}"
+        in answer
+    )
+
+
+def test_a_response_of_javascript_s_own_is_one(serve: Serve) -> None:
+    answer = serve(
+        """
+        app = App()
+
+        @app.on("durable-fetch")
+        async def answering(request):
+            return js.Response.new("as it is")
+
+        class DurableStore(DurableObject, app=app): ...
+        """
+    )
+    assert answer == "as it is"

@@ -1,6 +1,6 @@
 """Time limits: what happens when one passes, on a Worker whose limits are short."""
 
-import time
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +11,9 @@ from .scripts import aborted, call, eventually, fresh, log_of, post, run
 
 LIMITS = {"默认": 600, "durable-transaction": 300, "durable-alarm": 900}
 
+PLACE = r"，停在 script\.py:[0-9]+ _run_step"
+"""Where the application waits: the innermost of its frames, not the package's."""
+
 
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[LocalHost]:
@@ -20,17 +23,15 @@ def hasty() -> Iterator[LocalHost]:
 
 @pytest.mark.parametrize("event", ["durable-fetch", "fetch"])
 def test_an_event_past_its_limit_fails(hasty: LocalHost, event: str) -> None:
-    started = time.monotonic()
-    told = aborted(hasty, fresh(), {"sleep": 5000}, event=event)
-    assert told == f"宿主中止: {event} 事件超过时限 600 毫秒"
-    assert time.monotonic() - started < 3
+    told = aborted(hasty, fresh(), {"sleep": 60_000}, event=event)
+    assert re.fullmatch(rf"宿主中止: {event} 事件超过时限 600 毫秒" + PLACE, told)
 
 
 def test_a_handler_that_swallows_its_cancellation_gets_no_further(hasty: LocalHost) -> None:
     name = fresh()
     late = {"swallow": [call("store_put", "late", "1")]}
     told = aborted(hasty, name, call("store_put", "early", "1"), {"swallow": [{"sleep": 5000}]}, late, late)
-    assert told == "宿主中止: durable-fetch 事件超过时限 600 毫秒"
+    assert re.fullmatch("宿主中止: durable-fetch 事件超过时限 600 毫秒" + PLACE, told)
     assert run(hasty, name, call("store_list", "{}")) == ['[["early",1]]']
 
 
@@ -45,7 +46,7 @@ def test_a_transaction_past_its_limit_is_rolled_back_and_can_be_caught(hasty: Lo
         {"complete": True},
     ]
     told, *state = run(hasty, name, {"transaction": steps}, call("store_list", "{}"), call("get_alarm"))
-    assert told == "豫言异常: 持久事务失败：durable-transaction 事件超过时限 300 毫秒"
+    assert re.fullmatch("豫言异常: 持久事务失败：durable-transaction 事件超过时限 300 毫秒" + PLACE, told)
     assert state == ["[]", [False, 0]]
     assert run(hasty, name, {"native": "instance"}) == before, "the object was reset"
 
@@ -56,7 +57,7 @@ def test_a_transaction_ends_by_what_its_event_has_left(hasty: LocalHost) -> None
     slow = {"transaction": [{"sleep": 250}, call("transaction_put", "k", "1"), {"complete": True}]}
     late = {"transaction": [{"sleep": 250}, call("transaction_put", "late", "1"), {"complete": True}]}
     told = aborted(hasty, name, {"together": [[slow], [slow], [late]]})
-    assert told == "宿主中止: durable-fetch 事件超过时限 600 毫秒"
+    assert told.startswith("宿主中止: durable-fetch 事件超过时限 600 毫秒")
     assert run(hasty, name, call("store_list", "{}")) == ['[["k",1]]']
 
 
@@ -104,6 +105,8 @@ def test_a_transaction_of_the_longest_limit_ends_before_the_platform_resets_its_
         before = run(host, name, {"native": "instance"})
         steps = [call("transaction_put", "t", "1"), {"sleep": 60_000}]
         told, read = run(host, name, {"transaction": steps}, call("store_get", "t"))
-        assert told == "豫言异常: 持久事务失败：durable-transaction 事件超过时限 29500 毫秒"
+        assert re.fullmatch(
+            "豫言异常: 持久事务失败：durable-transaction 事件超过时限 29500 毫秒" + PLACE, told
+        )
         assert read == [False, ""]
         assert run(host, name, {"native": "instance"}) == before, "the object was reset"

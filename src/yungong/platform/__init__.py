@@ -7,8 +7,8 @@ global makes that snapshot fail.
 """
 
 from .clock import Timer, now_ms
-from .environment import Environment, unwrap
-from .failures import ERRORS, Rejected, error_text, is_too_deep, is_too_long, settled
+from .environment import Environment, is_response, unwrap
+from .failures import ERRORS, Rejected, awaitable, error_text, is_too_big, is_too_deep, is_too_long
 from .judge import boxed_text, has_null_number, is_surely_json, text_utf8
 from .promises import Promise
 from .queues import Batch, send, send_batch, send_boxed
@@ -37,6 +37,7 @@ __all__ = [
     "Timer",
     "WorkerBase",
     "alarm_info",
+    "awaitable",
     "boxed_text",
     "count_nulls",
     "error_text",
@@ -44,7 +45,9 @@ __all__ = [
     "has_null_number",
     "is_array",
     "is_object",
+    "is_response",
     "is_surely_json",
+    "is_too_big",
     "is_too_deep",
     "is_too_long",
     "member_names",
@@ -54,7 +57,6 @@ __all__ = [
     "send",
     "send_batch",
     "send_boxed",
-    "settled",
     "stringify",
     "text_utf8",
     "unwrap",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .engine import engine
-from .runtime import JsProxy
+from .runtime import FetchResponse, JsProxy
 
 if TYPE_CHECKING:
     from js import Queue
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 def unwrap(wrapped: Any, attribute: str) -> Any:
     """Return the raw object inside one of the SDK's wrappers, or `wrapped` where it is none."""
     return getattr(wrapped, attribute, wrapped)
+
+
+def is_response(value: object) -> bool:
+    """Return whether `value` answers a request: a response of the SDK's or of JavaScript's."""
+    if isinstance(value, FetchResponse):
+        return True
+    return isinstance(value, JsProxy) and engine().tag(value) == "[object Response]"
 
 
 class Environment:

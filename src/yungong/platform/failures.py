@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import reason
@@ -27,11 +28,20 @@ class _PlatformFuture(PyodideFuture[Any]):
 
     def set_exception(self, reason: Any) -> None:
         if not isinstance(reason, BaseException):
-            reason = Rejected(engine().text(reason))
+            reason = Rejected(_words(reason))
         super().set_exception(reason)
 
 
-def settled(promise: Awaitable[T]) -> Awaitable[T]:
+def _words(reason: object) -> str:
+    """Return what a reason says of itself, else its kind: an object's conversion to text may throw."""
+    for told in (engine().text, engine().tag):
+        with suppress(PlatformError):
+            if words := told(reason):
+                return words
+    return "an object without a text"
+
+
+def awaitable(promise: Awaitable[T]) -> Awaitable[T]:
     """Return a promise of the platform as one that can be awaited whatever becomes of it.
 
     Awaiting it raises PlatformError where the reason is an Error, and Rejected where it is anything else.
@@ -51,9 +61,14 @@ def error_text(error: BaseException) -> str:
     """Return the platform's own words: an Error's message, or the string of any other reason."""
     if isinstance(error, PlatformError):
         message = getattr(error, "message", None)
-        if isinstance(message, str):
+        if message and isinstance(message, str):
             return message
     return reason(error)
+
+
+def is_too_big(error: BaseException) -> bool:
+    """Return whether a key and its value do not fit into one cell of the storage."""
+    return "SQLITE_TOOBIG" in error_text(error)
 
 
 def is_too_deep(error: BaseException) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .engine import engine
-from .failures import settled
+from .failures import awaitable
 from .judge import is_surely_json, without_times
 from .runtime import PlatformError
 from .values import matcher
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 async def send(queue: Queue, value: JsValue, options: str) -> None:
     """Send one message with `options`, given as JSON text."""
-    await settled(queue.send(value, engine().parse(options)))
+    await awaitable(queue.send(value, engine().parse(options)))
 
 
 async def send_boxed(queue: Queue, boxed: JsArray[JsValue], options: str) -> None:
     """Send the one element of an array, which becomes no value of Python's."""
     js = engine()
     boxed.push(js.parse(options))
-    await settled(js.apply(queue.send, queue, boxed))
+    await awaitable(js.apply(queue.send, queue, boxed))
 
 
 async def send_batch(queue: Queue, requests: JsValue) -> None:
     """Send an array of requests."""
-    await settled(queue.sendBatch(requests))
+    await awaitable(queue.sendBatch(requests))
 
 
 class Batch:

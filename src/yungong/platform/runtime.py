@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = [
     "DurableObjectBase",
+    "FetchResponse",
     "JsProxy",
     "PlatformError",
     "PyodideFuture",
@@ -29,6 +30,7 @@ if sys.platform == "emscripten":
     PlatformError = JsException
     DurableObjectBase = workers.DurableObject
     WorkerBase = workers.WorkerEntrypoint
+    FetchResponse = workers.FetchResponse
 else:
 
     class PlatformError(Exception):
@@ -36,6 +38,9 @@ else:
 
     class PyodideFuture(Future[Any]):
         """What a call that returns a promise gives."""
+
+    class FetchResponse:
+        """The SDK's responses, those that an application makes and those that it was given."""
 
     JsProxy = DurableObjectBase = WorkerBase = object
     jsnull = create_once_callable = create_proxy = to_js = None

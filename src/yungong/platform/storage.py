@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .engine import engine
-from .failures import settled
+from .failures import awaitable
 from .runtime import JsProxy, create_once_callable, jsnull
 
 if TYPE_CHECKING:
@@ -93,5 +93,5 @@ def alarm_info(info: AlarmInfo) -> tuple[int, int]:
 
 async def get_alarm(alarms: AlarmTarget) -> int | None:
     """Return the platform's alarm time in Unix milliseconds, or None where no alarm is set."""
-    at_ms = await settled(alarms.getAlarm())
+    at_ms = await awaitable(alarms.getAlarm())
     return None if at_ms is jsnull else at_ms

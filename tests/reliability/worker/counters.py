@@ -7,7 +7,7 @@ from typing import Any
 
 import js
 from pyodide.ffi import to_js
-from workers import import_from_javascript
+from workers import Response, import_from_javascript
 
 import yungong
 from yungong import App
@@ -54,7 +54,8 @@ async def serve(asked: dict[str, Any]) -> Any:
         case _:
             await yungong.sleep(wait_ms)
             seen = mark
-    return {"object": name, "mark": mark, "kind": yungong.event_kind(), "seen": seen}
+    told = {"object": name, "mark": mark, "kind": yungong.event_kind(), "seen": seen}
+    return Response(json.dumps(told))
 
 
 @app.on("durable-transaction")

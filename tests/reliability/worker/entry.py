@@ -61,7 +61,7 @@ class CounterStore(yungong.DurableObject, app=counters.app):
     """Counts within transactions, alarms and batches."""
 
     async def fetch(self, request: Any) -> Any:
-        return Response(json.dumps(await super().fetch(json.loads(await request.text()))))
+        return await super().fetch(json.loads(await request.text()))
 
 
 class Judge(yungong.DurableObject, app=judge.app):
@@ -71,7 +71,7 @@ class Judge(yungong.DurableObject, app=judge.app):
         super().__init__(ctx, judge.CapturingEnvironment(platform.unwrap(env, "_env")))
 
     async def fetch(self, request: Any) -> Any:
-        return Response(await super().fetch(await request.text()))
+        return await super().fetch(await request.text())
 
 
 class _State:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from workers import Response
+
 import yungong
 from yungong import App, YuyanError, platform
 
@@ -32,13 +34,13 @@ class CapturingEnvironment(platform.Environment):
 
 
 @app.on("durable-fetch")
-async def judge(body: str) -> str:
+async def judge(body: str) -> Response:
     """Answer for each input what came of it: {"ok": text} or {"error", "message"}."""
     asked = json.loads(body)
     for key in asked["keys"]:
         await yungong.store_put(key, "1")
     results = [await _one(kind, text) for kind, text in asked["inputs"] for _ in range(asked.get("times", 1))]
-    return json.dumps(results)
+    return Response(json.dumps(results))
 
 
 async def _one(kind: str, text: str) -> Any:
