@@ -84,6 +84,8 @@ def expand(value: Json, scope: Scope) -> Json:
             return scope.name(argument)
         case "$now":
             return scope.now_ms() + int(argument)
+        case "$sum":
+            return sum(expand(part, scope) for part in argument)
         case "$var":
             if argument not in scope.variables:
                 raise FormError(f"nothing is bound to {argument}")

@@ -17,7 +17,8 @@ MAX_LEVELS = 100
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: value
     for name in yungong.__all__
-    if inspect.isfunction(value := getattr(yungong, name)) and name not in ("sleep", "wait_until")
+    # An interface's function bears the specification's Chinese name; nothing else of the package does.
+    if inspect.isfunction(value := getattr(yungong, name)) and not value.__name__.isascii()
 }
 
 
