@@ -109,7 +109,10 @@ class DurableStore(yungong.DurableObject, app=app):
     """Measures the ways from Python, in its own event."""
 
     async def fetch(self, request: Any) -> Any:
-        return await super().fetch((self, json.loads(await request.text())))
+        wanted = json.loads(await request.text())
+        # An event keeps the application it began with, and a transaction runs that application's handler.
+        self._app = value_app if wanted["way"] == "pythonic" else app
+        return await super().fetch((self, wanted))
 
     async def measure(self, wanted: dict[str, Any]) -> Any:
         """Prepare the keys, run the loop once, tell the time of one turn."""
@@ -136,7 +139,6 @@ class DurableStore(yungong.DurableObject, app=app):
         if name == "sdk":
             return Sdk(text, self.ctx, self.env, BareStore(self.ctx._ctx, self.env._env))
         if name == "pythonic":
-            self._app = value_app
             return Pythonic(text)
         if name == "kv":
             return Kv(text, self.ctx)
