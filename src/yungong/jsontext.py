@@ -26,7 +26,6 @@ _MEMBER = f'(?<!\\\\)"((?:\\$|\\\\u0024)[^"]{{0,24}})"{_SPACE}:'
 _DOLLAR_MEMBER = re.compile(_MEMBER)
 _DOLLAR_MEMBER_FIRST = re.compile(f"\\{{{_SPACE}{_MEMBER}")
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NUMBER = re.compile(rb"[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 # Digits become 0 and exponents e without a plus: a number that overflows holds one of the two runs.
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
@@ -130,9 +129,16 @@ def nests_deeper(data: bytes, levels: int) -> bool:
 
 def _shape(data: bytes) -> bytes:
     """Return the brackets of valid JSON text and its quotes, escaped ones excepted."""
-    if b"\\" in data:
-        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return data.translate(None, _NO_BRACKETS)
+    return _without_escaped_quotes(data).translate(None, _NO_BRACKETS)
+
+
+def _without_escaped_quotes(data: bytes) -> bytes:
+    return data.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in data else data
+
+
+def _outside_strings(data: bytes) -> bytes:
+    """Return what of valid JSON text stands outside of strings, with a quote in the place of each."""
+    return b'"'.join(_without_escaped_quotes(data).split(b'"')[::2])
 
 
 def _shape_nests_deeper(shape: bytes, levels: int) -> bool:
@@ -185,11 +191,17 @@ def _is_reserved(spelling: str) -> bool:
 
 def overflows(data: bytes) -> bool:
     """Return whether valid JSON text holds a number that is an infinity in double precision."""
-    shape = data.translate(_DIGITS, b"+")
-    if _LARGE_EXPONENT not in shape and _MANY_DIGITS not in shape:
+    if not _may_overflow(data):
         return False
-    numbers = _NUMBER.finditer(_STRING.sub(b"", data))
-    return any(math.isinf(float(number[0])) for number in numbers)
+    outside = _outside_strings(data)  # where a digest in hexadecimal has many digits and exponents
+    return _may_overflow(outside) and any(
+        math.isinf(float(number[0])) for number in _NUMBER.finditer(outside)
+    )
+
+
+def _may_overflow(data: bytes) -> bool:
+    shape = data.translate(_DIGITS, b"+")
+    return _LARGE_EXPONENT in shape or _MANY_DIGITS in shape
 
 
 def may_grow(data: bytes) -> bool:
@@ -294,5 +306,5 @@ def _has_only_its_nulls(value: JsValue, data: bytes) -> bool:
     """Return whether `value` is a JSON value, by a full walk: nothing foreign, and nulls that are nulls."""
     nulls = platform.count_nulls(value)
     return nulls is not None and (
-        nulls == data.count(b"null") or nulls == _STRING.sub(b"", data).count(b"null")
+        nulls == data.count(b"null") or nulls == _outside_strings(data).count(b"null")
     )
