@@ -164,7 +164,7 @@ class Event:
 
     async def sleep(self, delay_ms: float) -> None:
         """Wait; the timer is gone when the wait ends, is cancelled, or the event closes."""
-        sleeper = asyncio.get_running_loop().create_future()
+        sleeper: asyncio.Future[None] = asyncio.Future()
 
         def wake() -> None:
             if not sleeper.done():

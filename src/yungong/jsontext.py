@@ -39,7 +39,7 @@ _SOON_COPIED = 512
 # A shorter text is scanned as fast whole.
 _LONG_BYTES = 2048
 # A text from here on comes from JavaScript faster in UTF-8.
-_LONG_TEXT = 1024
+_LONG_TEXT = 1536
 _expects_long = False
 
 _BRACKETS = bytes.maketrans(b"{}", b"[]")

@@ -131,14 +131,15 @@ async def run(event: events.Event, handler: Callable[..., Any], *arguments: Any)
         宿主中止: the event was aborted, by a call in it or by its time limit.
         BaseException: whatever the handler let escape, unchanged.
     """
-    ended = asyncio.get_running_loop().create_future()
+    ended: asyncio.Future[None] | None = None  # most handlers never wait, and need none
 
     def notify(_: Run) -> None:
-        if not ended.done():
+        if ended is not None and not ended.done():
             ended.set_result(None)
 
     limit_ms = event.execution.limit_ms(event.kind)
     handler_run = Run(event, handler, arguments, limit_ms, notify, copy_context())
     if not handler_run.finished:
+        ended = asyncio.Future()
         await ended
     return handler_run.result()

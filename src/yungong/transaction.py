@@ -279,7 +279,7 @@ class _Attempt:
     __slots__ = ("_began_s", "_caller", "_context", "_event", "_failure", "_over", "answer")
 
     def __init__(self, caller: DurableEvent, argument: str) -> None:
-        self.answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[str] = asyncio.Future()
         self._caller = caller
         self._event = TransactionEvent(caller, argument)
         self._event.at_close(self._end)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
 from .engine import engine
-from .runtime import JsProxy, to_js
+from .runtime import JsProxy, jsnull, to_js
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _JSON_TAGS = frozenset(
     f"[object {kind}]" for kind in ("Boolean", "Null", "Number", "Object", "String", "Undefined")
 )
+
+_PRIMITIVES = frozenset({bool, float, int, str, type(None), type(jsnull)})
 
 # Texts up to here go over to JavaScript through buffers that are kept, one for each step of length.
 _BUFFERED_BYTES = 4096
@@ -68,8 +70,8 @@ def is_array(value: JsValue) -> TypeGuard[JsArray[Any]]:
 
 
 def is_object(value: JsValue) -> TypeGuard[JsProxy]:
-    """Return whether `value` is an object or an array."""
-    return isinstance(value, JsProxy)
+    """Return whether `value`, no symbol, is an object or an array."""
+    return type(value) not in _PRIMITIVES  # isinstance of a JsProxy is a function in Python: 2 µs
 
 
 def member_names(value: JsValue) -> list[str] | None:
