@@ -64,7 +64,6 @@ class Case:
     stage: int = 0
     alone: bool = False
     cloud: bool = False
-    cloud_only: bool = False
 
     def exchanges(self) -> list[Exchange]:
         """Every request of the case, in order."""
@@ -129,8 +128,7 @@ def _case(value: Json, interface: str) -> Case:
         variables=value.get("let", {}),
         stage=value.get("stage", 0),
         alone=value.get("alone", False),
-        cloud="cloud" in value,
-        cloud_only=value.get("cloud") == "only",
+        cloud=value.get("cloud", False),
     )
 
 

@@ -31,11 +31,11 @@ class Estimate:
 
 
 def estimate(
-    cases: Iterable[Case], probes: Iterable[Probe], round_trip_s: float, *, cleans: bool, in_cloud: bool
+    cases: Iterable[Case], probes: Iterable[Probe], round_trip_s: float, *, cleans: bool
 ) -> Estimate:
     """The estimate for what is still to be run, at this distance from the Worker."""
     requests = alone_s = longest_s = 0.0
-    for case in (case for case in cases if in_cloud or not case.cloud_only):
+    for case in cases:
         exchanges = case.exchanges()
         requests += sum(POLLS if exchange.until_s is not None else 1 for exchange in exchanges)
         requests += len({exchange.object for exchange in exchanges}) if cleans else 0

@@ -220,8 +220,6 @@ class Runner:
         return Outcome(case, "unsettled", f"its answers were lost {TRIES_LOST} times: {reason}", held=False)
 
     async def _outcome(self, case: Case, prefix: str) -> Outcome:
-        if case.cloud_only and not self.in_cloud:
-            return Outcome(case, "unsettled", "not run locally: it is the cloud's to show")
         started = time.monotonic()
         scope = Scope(prefix, now_ms=self.client.now_ms, excuses=self.excuses)
         self.record.opened(*sorted({scope.name(one.object) for one in case.exchanges()}))

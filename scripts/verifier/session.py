@@ -90,8 +90,7 @@ class Run:
         cases = [case for case in self.cases if case.id not in record.settled]
         probes = [probe for probe in self.probes if probe.id not in record.settled]
         round_trip_s = platform.facts["round_trip_ms"] / 1000
-        in_cloud = platform.where == "cloud"
-        planned = estimate(cases, probes, round_trip_s, cleans=bool(self.url), in_cloud=in_cloud)
+        planned = estimate(cases, probes, round_trip_s, cleans=bool(self.url))
         known = f" ({len(record.settled)} are settled already)" if record.settled else ""
         output.print(
             f"{len(cases)} cases and {len(probes)} probes on {escape(platform.label)}{known}:"

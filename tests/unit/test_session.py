@@ -23,10 +23,10 @@ SLOW = [probe for probe in PROBES if probe.slow]
 
 def test_an_estimate_counts_what_is_left_and_how_far_the_worker_is() -> None:
     cases = load()
-    near = estimate(cases, PROBES, 0.01, cleans=False, in_cloud=False)
-    quick = estimate(cases, [probe for probe in PROBES if not probe.slow], 0.01, cleans=False, in_cloud=False)
-    far = estimate(cases, PROBES, 3.0, cleans=True, in_cloud=True)
-    part = estimate(cases[:10], [], 0.01, cleans=False, in_cloud=False)
+    near = estimate(cases, PROBES, 0.01, cleans=False)
+    quick = estimate(cases, [probe for probe in PROBES if not probe.slow], 0.01, cleans=False)
+    far = estimate(cases, PROBES, 3.0, cleans=True)
+    part = estimate(cases[:10], [], 0.01, cleans=False)
     assert part.requests < near.requests < far.requests
     assert part.minutes < quick.minutes < near.minutes < far.minutes
     assert near.minutes * 60 > max(probe.seconds for probe in SLOW)

@@ -18,6 +18,7 @@ from verifier import report
 from verifier.cases import Case, load
 from verifier.client import Client, Stuck
 from verifier.probes import PROBES, Probe
+from verifier.schema import problem
 from verifier.session import Findings, Run
 
 from .scripts import call, fresh, run
@@ -170,6 +171,7 @@ def test_the_json_says_what_was_run_where(worker: LocalHost, tmp_path: Path) -> 
     findings, _ = carried_out(worker, FEW[:1], FEW_PROBES[:1], tmp_path / "state", Counting())
     report.write_json(tmp_path / "report.json", report.told(findings))
     told = json.loads((tmp_path / "report.json").read_text("ascii"))
+    assert problem(told, "report") is None
     assert told["platform"]["where"] == "local"
     assert "not the cloud" in told["platform"]["label"]
     assert {"workerd", "wrangler", "pyodide", "python", "sdk", "yungong", "verifier"} == set(
