@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
-import repository
-from repository import LocalHost
+from repository import LocalHost, worker_source
 
 HERE = Path(__file__).resolve().parent
 WORKER = HERE / "worker"
-PACKAGE = repository.ROOT / "src" / "yungong"
 
 _OBJECTS = {
     "JAVASCRIPT_STORE": "JavaScriptStore",
@@ -33,19 +29,10 @@ _VARIABLES = {"PERMITS": {"QUEUE": ["PAGE_QUEUE", "SINK_QUEUE"]}}
 _SECONDS = 120.0
 
 
-@contextmanager
-def source(entry: Path) -> Iterator[Path]:
-    """A folder with the package, this benchmark's Python and `entry` as the main module."""
-    repository.WORKSPACE.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=repository.WORKSPACE, prefix="benchmark-") as name:
-        folder = Path(name)
-        skipped = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(PACKAGE, folder / "yungong", ignore=skipped)
-        (folder / "benchmark").mkdir()
-        shutil.copy(HERE / "__init__.py", folder / "benchmark")
-        shutil.copytree(WORKER, folder / "benchmark" / "worker", ignore=skipped)
-        shutil.copy(entry, folder / repository.MAIN.name)
-        yield folder
+def source(main: Path) -> AbstractContextManager[Path]:
+    """A folder with the package, this benchmark's Python and `main` as the main module."""
+    parts = {"benchmark/__init__.py": HERE / "__init__.py", "benchmark/worker": WORKER}
+    return worker_source(main.read_text("utf-8"), parts)
 
 
 @contextmanager

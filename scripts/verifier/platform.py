@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from .client import is_this_machine
 from .forms import Json
+from .probes.shape import Words, words
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("entry.py", "verification", "yungong")
@@ -21,7 +22,7 @@ PARTS = ("entry.py", "verification", "yungong")
 class Platform:
     """Where a run takes place, as the report tells it."""
 
-    label: str
+    label: Words
     where: str
     """`local` or `cloud`."""
     versions: dict[str, str | None]
@@ -57,9 +58,12 @@ def describe(facts: dict[str, Json], url: str | None) -> Platform:
         "verifier": f"{_project_version()}, {verifier_digest()}",
     }
     config = tomllib.loads((ROOT / "wrangler.toml").read_text("utf-8"))
-    label = f"local workerd {workerd}, not the cloud"
+    label = words(f"local workerd {workerd}, not the cloud", f"本机 workerd {workerd}，不是云端")
     if url:
-        label = urlsplit(url).netloc + (", this machine and not the cloud" if is_this_machine(url) else "")
+        host = urlsplit(url).netloc
+        label = words(host, host)
+        if is_this_machine(url):
+            label = words(f"{host}, this machine and not the cloud", f"{host}，本机，不是云端")
     where = "cloud" if url and not is_this_machine(url) else "local"
     return Platform(label, where, versions, config["compatibility_date"], facts)
 

@@ -49,8 +49,8 @@ def show(findings: Findings, output: Console) -> None:
                 )
                 output.print(f"    {escape(outcome.detail)}", highlight=False)
     if findings.results:
-        output.print(_probes(findings.results, findings.platform.label))
-    label = escape(findings.platform.label)
+        output.print(_probes(findings.results, findings.platform.label["en"]))
+    label = escape(findings.platform.label["en"])
     seconds = (findings.ended - findings.started).total_seconds()
     verdicts = [outcome.verdict for outcome in outcomes]
     if outcomes:

@@ -93,7 +93,7 @@ class Run:
         planned = estimate(cases, probes, round_trip_s, cleans=bool(self.url))
         known = f" ({len(record.settled)} are settled already)" if record.settled else ""
         output.print(
-            f"{len(cases)} cases and {len(probes)} probes on {escape(platform.label)}{known}:"
+            f"{len(cases)} cases and {len(probes)} probes on {escape(platform.label['en'])}{known}:"
             f" {planned.told()}",
             highlight=False,
         )

@@ -27,8 +27,8 @@ class Mark:
     x: float
     y: float
     kind: str
-    lane: str
-    label: str
+    lane: Json
+    label: Json
     at: str
     after: str
     """The time since the mark before it in the same lane; empty for the first."""
@@ -38,7 +38,7 @@ class Mark:
 class Lane:
     """One lane's name, where it stands, and its base line."""
 
-    name: str
+    name: Json
     top: float
     base: float
     marks: list[Mark]
@@ -66,7 +66,10 @@ def lay_out(moments: list[Json]) -> Drawing:
     numbered = len(ordered) <= MANY
     radius, gap = (9.0, 6.5) if numbered else (3.5, 2.5)
     first, last = ordered[0]["at_ms"], ordered[-1]["at_ms"]
-    names = list(dict.fromkeys(one["lane"] for one in ordered))
+    names: list[Json] = []
+    for one in ordered:
+        if one["lane"] not in names:
+            names.append(one["lane"])
     lanes: list[Lane] = []
     top = 0.0
     for name in names:

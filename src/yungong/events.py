@@ -126,10 +126,17 @@ class Event:
     def _release(self, task: asyncio.Future[Any]) -> None:
         if self._tasks is not None:
             self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, Exception):
-            _log.error("what wait_until was given in a %s event failed", self.kind, exc_info=error)
+        if _is_unheard(task):
+            self.at_close(lambda: self._tell(task))
         self.leave()
+
+    def _tell(self, task: asyncio.Future[Any]) -> None:
+        if _is_unheard(task) and (error := task.exception()) is not None:
+            self.log_failure(error)
+
+    def log_failure(self, error: BaseException) -> None:
+        """Log what something that the event waits for has raised, and nobody handles."""
+        _log.error("what wait_until was given in a %s event failed", self.kind, exc_info=error)
 
     def leave(self) -> None:
         """Count one end: the handler's, or that of something it waits for. The last one closes the event."""
@@ -178,6 +185,11 @@ class Event:
         finally:
             if self._sleepers is not None and (timer := self._sleepers.pop(sleeper, None)) is not None:
                 timer.cancel()
+
+
+def _is_unheard(task: asyncio.Future[Any]) -> bool:
+    # asyncio's own mark of an error that nobody has asked for: it is told when Python collects, maybe never.
+    return getattr(task, "_log_traceback", not task.cancelled())
 
 
 def enter(event: Event) -> None:
@@ -256,7 +268,8 @@ def wait_until(awaitable: Awaitable[Any]) -> None:
     """Keep the current event open until `awaitable` has ended, past the end of its handler.
 
     The event's time limit counts on: when it passes, what is still waited for is cancelled. An error that
-    the awaitable raises does not fail the event; it is logged.
+    the awaitable raises does not fail the event; it is logged, that of a task or a future only if nobody
+    else awaits it: the handler may still do so.
 
     Args:
         awaitable: a coroutine, a task, a future or any other object that can be awaited; what is neither a
@@ -281,6 +294,10 @@ async def _watched(event: Event, awaitable: Awaitable[Any]) -> None:
     except (SystemExit, KeyboardInterrupt) as error:
         # Either would end the whole runtime if it escaped.
         event.abort(f"事件等待的任务要求退出：{reason(error)}", error)
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        event.log_failure(error)
 
 
 async def sleep(delay_ms: float) -> None:

@@ -15,7 +15,8 @@ from typing import Any, Literal
 import httpx
 from repository import LocalHost
 
-from .host import Client, Failed
+from tests.client import Client, Failed
+
 from .linearity import measure
 from .texts import KEYS, Hostile, large
 from .workload import Effort, Report

@@ -20,7 +20,8 @@ from typing import Any
 import httpx
 from repository import LocalHost
 
-from .host import Client, Failed
+from tests.client import Client, Failed
+
 from .workload import Effort, Report
 
 NAME = "kills"

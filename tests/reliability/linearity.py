@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from .host import Client
+from tests.client import Client
+
 from .workload import Effort, Report
 
 SIZES = (262_144, 524_288, 1_048_576, 2_000_000)

@@ -15,7 +15,7 @@ from repository import LocalHost
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from .host import Client
+from tests.client import Client
 
 _COLLECT_SECONDS = 60
 # HeapProfiler.collectGarbage waits for a turn that workerd does not give; a sampling's end collects at once.

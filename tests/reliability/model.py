@@ -23,8 +23,9 @@ from hypothesis.stateful import (
 )
 from repository import LocalHost
 
+from tests.client import Client, Step, call
+
 from . import jsonoracle
-from .host import Client
 from .specification import DONE, MAX_ALARM_MS, REFUSED, Outcome, Store
 from .workload import Effort, Report
 
@@ -44,7 +45,6 @@ STORE_CALLS = {
     f"{place}_{verb}" for place in ("store", "transaction") for verb in ("put", "get", "delete", "list")
 }
 
-Step = dict[str, Any]
 
 keys = st.one_of(
     st.sampled_from(["a", "a ", "b", "ba", "p:1", "p:2", "é", "\uffff", "\U00010000", "z" * 2048]),
@@ -108,11 +108,6 @@ alarm_times = st.one_of(
     st.sampled_from([MAX_ALARM_MS, 9_223_372_036_854, 9_223_372_036_855]),
     st.sampled_from([-1, MAX_ALARM_MS + 1, -(2**63), 2**70]),
 )
-
-
-def call(name: str, *args: Any) -> Step:
-    """Return the step that calls an interface function."""
-    return {"call": name, "args": list(args)}
 
 
 def store_calls(prefix: str) -> st.SearchStrategy[Step]:

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from repository import LocalHost
 
+from tests.client import Client, Step, call
+
 from . import jsonoracle
-from .host import Client
-from .model import Step, call, leaves, run_machine
+from .model import leaves, run_machine
 from .workload import Effort, Report
 
 NAME = "queue"

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 from repository import LocalHost
 
-from .host import Client, Failed
-from .model import Step, call
+from tests.client import Client, Failed, Step, call
+
 from .workload import Effort, Report
 
 NAME = "retries"

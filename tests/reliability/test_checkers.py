@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.client import call
 from yungong import jsontext
 
 from . import (
@@ -24,7 +25,6 @@ from . import (
 )
 from .concurrency import Tally
 from .kills import History
-from .model import call
 from .queue_model import Sent, read_deliveries
 from .specification import Store
 

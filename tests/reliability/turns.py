@@ -14,8 +14,8 @@ from typing import Any
 
 from repository import LocalHost
 
-from .host import Client
-from .model import Step, call
+from tests.client import Client, Step, call
+
 from .workload import Effort, Report
 
 NAME = "turns"

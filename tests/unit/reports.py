@@ -32,7 +32,7 @@ def case(name: str, verdict: str = "holds", **members: Any) -> dict[str, Any]:
         "id": name,
         "interface": "持久事务",
         "section": "键：按 UTF-8 计",
-        "title": f"Title of {name}.",
+        "title": both(f"Title of {name}."),
         "detail": "",
     }
     return base | {"verdict": verdict} | members
@@ -59,7 +59,8 @@ def probe(name: str, verdict: str = "holds", **members: Any) -> dict[str, Any]:
 def report(**members: Any) -> dict[str, Any]:
     """A report that follows the schema."""
     versions = {"workerd": "1.2026", "wrangler": None}
-    platform = {"label": "local workerd 1.2026, not the cloud", "where": "local", "versions": versions}
+    label = {"en": "local workerd 1.2026, not the cloud", "zh": "本机 workerd 1.2026，不是云端"}
+    platform = {"label": label, "where": "local", "versions": versions}
     return {
         "platform": platform | {"compatibility_date": "2026-09-08"},
         "started": "2026-12-02T22:30:00+00:00",
@@ -76,7 +77,7 @@ def backoff(lane: str = "alarm", kind: str = "retry") -> list[dict[str, Any]]:
     times = [0, 0, 2100, 6300, 14_500, 31_000, 64_200, 131_000, 200_000]
     kinds = ["set", "fire", *[kind] * 6, "give-up"]
     return [
-        {"at_ms": at_ms, "lane": lane, "label": f"retry {index}", "kind": one}
+        {"at_ms": at_ms, "lane": both(lane), "label": both(f"retry {index}"), "kind": one}
         for index, (at_ms, one) in enumerate(zip(times, kinds, strict=True))
     ]
 
@@ -85,7 +86,7 @@ def hostile() -> dict[str, Any]:
     """A report in which every text is hostile."""
     cases, probes = [], []
     for index, text in enumerate([*HOSTILE, UNSEEN]):
-        cases.append(case(text, "differs", interface=text, section=text, title=text, detail=text))
+        cases.append(case(text, "differs", interface=text, section=text, title=both(text), detail=text))
         limit = {"name": both(text), "specified": 10, "observed": index, "unit": text}
         members: dict[str, Any] = {"interface": text, "section": text, "clause": text, "title": both(text)}
         members |= {"expectation": both(text), "detail": text, "measurement": {text: [text]}}
@@ -93,6 +94,6 @@ def hostile() -> dict[str, Any]:
         probes.append(probe(text, "differs", **members))
     found = report(cases=cases, probes=probes)
     everything = " ".join(HOSTILE)
-    found["platform"] |= {"label": everything, "versions": {everything: everything}}
+    found["platform"] |= {"label": both(everything), "versions": {everything: everything}}
     found["platform"]["compatibility_date"] = everything
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]

@@ -15,7 +15,7 @@ from verifier.report import write_json
 from verifier.schema import problem
 from verifier.timeline import MANY, lay_out
 
-from .reports import HOSTILE, UNSEEN, backoff, case, hostile, probe, report
+from .reports import HOSTILE, UNSEEN, backoff, both, case, hostile, probe, report
 
 VOID = {"meta", "link", "input"}
 
@@ -113,7 +113,7 @@ def test_where_it_ran_when_and_on_what_is_told() -> None:
     told += ["2026-09-08", "wrangler", "What only the cloud can settle, it does not settle."]
     assert [one for one in told if one not in text] == []
     cloud = report()
-    cloud["platform"] |= {"where": "cloud", "label": "yungong.example"}
+    cloud["platform"] |= {"where": "cloud", "label": both("yungong.example")}
     assert "its verdicts are about the cloud" in Reader(render(cloud)).text
 
 
@@ -142,7 +142,7 @@ def test_a_limit_that_is_not_known_is_a_dash() -> None:
 
 def test_a_timeline_is_in_proportion_and_in_order() -> None:
     drawing = lay_out(backoff()[::-1])
-    assert [mark.label for mark in drawing.marks][2:] == [f"retry {index}" for index in range(2, 9)]
+    assert [mark.label for mark in drawing.marks][2:] == [both(f"retry {index}") for index in range(2, 9)]
     places = {mark.at: mark.x for mark in drawing.marks}
     assert (places["131.0 s"] - places["0 ms"]) == pytest.approx(
         (places["200.0 s"] - places["0 ms"]) * 131 / 200, abs=0.1
@@ -154,7 +154,9 @@ def test_a_timeline_is_in_proportion_and_in_order() -> None:
 @pytest.mark.parametrize("spread", [0, 1, 50, 10_000])
 @pytest.mark.parametrize("count", [1, 2, 30, MANY])
 def test_numbered_marks_do_not_touch_at_phone_width(count: int, spread: int) -> None:
-    moments = [{"at_ms": n * spread, "lane": "a", "label": "", "kind": "fire"} for n in range(count)]
+    moments = [
+        {"at_ms": n * spread, "lane": both("a"), "label": both(""), "kind": "fire"} for n in range(count)
+    ]
     drawing = lay_out(moments)
     assert drawing.numbered
     assert 1 <= len(drawing.ticks) <= 8
@@ -167,7 +169,9 @@ def test_numbered_marks_do_not_touch_at_phone_width(count: int, spread: int) -> 
 
 
 def test_many_moments_are_small_and_bear_no_numbers() -> None:
-    moments = [{"at_ms": n % 7, "lane": "q", "label": "", "kind": "delivery"} for n in range(MANY + 1)]
+    moments = [
+        {"at_ms": n % 7, "lane": both("q"), "label": both(""), "kind": "delivery"} for n in range(MANY + 1)
+    ]
     drawing = lay_out(moments)
     assert not drawing.numbered
     assert drawing.height < 300

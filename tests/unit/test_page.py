@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,11 @@ def test_each_language_is_shown_alone_and_the_clause_in_both(page: Page, good: P
     assert "验证报告" not in english
     assert "验证报告" in chinese
     assert "verification report" not in chinese
+    for text in ("title of", "retry", "alarm", "Title of"):  # of reports.both
+        assert re.search(rf"{text}[^\n]* \(English\)", english)
+        assert re.search(rf"{text}[^\n]*（汉语）", chinese)
+    assert "（汉语）" not in english
+    assert "(English)" not in chinese
     for shown in (english, chinese):
         assert "平台文档现行：最多 6 次，指数退避，起始约 2 秒" in shown
 

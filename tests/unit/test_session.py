@@ -46,7 +46,7 @@ def test_the_status_tells_a_difference_of_the_platform_that_is_meant(
     where: str, case: Verdict, probe: Any, status: int
 ) -> None:
     now = datetime.now(UTC)
-    platform = Platform("x", where, {}, "2026-09-08", {})
+    platform = Platform({"en": "x", "zh": "x"}, where, {}, "2026-09-08", {})
     result = Result(PROBES[0], {}, probe("a", "b"), 1.0)
     findings = Findings(platform, [Outcome(CASE, case, "")], [result], now, now, 1, {})
     assert status_of(findings) == status

@@ -1,15 +1,13 @@
 """One local Worker for all tests of this folder."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import httpx
 import pytest
-from repository import LocalHost
+from repository import LocalHost, worker_source
 
 from tests.conftest import logged
 
@@ -20,8 +18,6 @@ def worker(pytestconfig: pytest.Config) -> Iterator[LocalHost]:
     with LocalHost() as host, logged(pytestconfig, host):
         yield host
 
-
-PACKAGE = Path(__file__).parents[2] / "src" / "yungong"
 
 ENTRY = """
 import asyncio
@@ -45,21 +41,29 @@ class Default(WorkerEntrypoint):
             return Response(str(error), status=500)
 """
 
+Start = Callable[..., LocalHost]
 Serve = Callable[..., str]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
+def start(pytestconfig: pytest.Config) -> Iterator[Start]:
+    """Return a function that starts a Worker whose main module has the text given."""
+    with ExitStack() as running:
+
+        def starting(main: str, **options: Any) -> LocalHost:
+            source = running.enter_context(worker_source(main))
+            host = running.enter_context(LocalHost(source=source, **options))
+            return running.enter_context(logged(pytestconfig, host))
+
+        yield starting
+
+
+@pytest.fixture
+def serve(start: Start) -> Serve:
     """Return a function that starts an application and returns what its object answers."""
-    with ExitStack() as hosts:
 
-        def start(application: str, binding: str = "DURABLE_STORE", **options: Any) -> str:
-            source = tmp_path / "src"
-            shutil.copytree(PACKAGE, source / "yungong", ignore=shutil.ignore_patterns("__pycache__"))
-            (source / "entry.py").write_text(
-                ENTRY.format(application=dedent(application), binding=binding), "utf-8"
-            )
-            host = hosts.enter_context(LocalHost(source=source, **options))
-            return httpx.get(f"{host.url}/object", timeout=30, trust_env=False).text
+    def serving(application: str, binding: str = "DURABLE_STORE", **options: Any) -> str:
+        host = start(ENTRY.format(application=dedent(application), binding=binding), **options)
+        return httpx.get(f"{host.url}/object", timeout=30, trust_env=False).text
 
-        yield start
+    return serving

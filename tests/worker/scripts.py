@@ -9,9 +9,8 @@ from typing import Any
 import httpx
 from repository import LocalHost
 
-Step = dict[str, Any]
+from tests.client import Client, Step, call
 
-REQUEST_SECONDS = 60.0
 POLL_SECONDS = 0.05
 
 
@@ -20,20 +19,10 @@ def fresh(title: str = "object") -> str:
     return f"{title}-{secrets.token_hex(6)}"
 
 
-def call(name: str, *args: Any) -> Step:
-    """Return the step that calls an interface function."""
-    return {"call": name, "args": list(args)}
-
-
 def post(worker: LocalHost, target: str, steps: list[Step], event: str = "durable-fetch") -> httpx.Response:
     """Run steps in an event of `target` and return the answer."""
-    return httpx.post(
-        f"{worker.url}/v1/run",
-        content=json.dumps({"object": target, "event": event, "steps": steps}).encode("ascii"),
-        headers={"Authorization": f"Bearer {worker.token}"},
-        timeout=REQUEST_SECONDS,
-        trust_env=False,
-    )
+    with Client(worker) as client:
+        return client.script(target, steps, event)
 
 
 def run(worker: LocalHost, target: str, *steps: Step, event: str = "durable-fetch") -> list[Any]:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from repository import LocalHost
 
-from .scripts import call, eventually, fresh, log_of, run
+from tests.client import call
+
+from .scripts import eventually, fresh, log_of, run
 
 LAST_MS = 8_640_000_000_000_000
 PLATFORM_LAST_MS = 9_223_372_036_854

@@ -8,7 +8,9 @@ import pytest
 from repository import LocalHost
 from verifier.platform import source_digest
 
-from .scripts import call, fresh, post, run
+from tests.client import call
+
+from .scripts import fresh, post, run
 
 SCRIPT = json.dumps({"object": "door", "event": "durable-fetch", "steps": [{"kind": True}]})
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 import pytest
 from repository import LocalHost
 
+from tests.client import Step, call
+
 from .conftest import Serve
-from .scripts import Step, aborted, call, fresh
+from .scripts import aborted, fresh
 
 
 def test_every_timer_is_cleared_when_its_event_is_over(serve: Serve) -> None:

@@ -5,7 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from repository import LocalHost
 
-from .scripts import aborted, call, eventually, fresh, run
+from tests.client import call
+
+from .scripts import aborted, eventually, fresh, run
 
 
 def test_each_event_sees_its_own_kind_and_object(worker: LocalHost) -> None:

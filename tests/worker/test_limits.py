@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from repository import LocalHost
 
-from .scripts import aborted, call, eventually, fresh, log_of, post, run
+from tests.client import call
+
+from .scripts import aborted, eventually, fresh, log_of, post, run
 
 LIMITS = {"默认": 600, "durable-transaction": 300, "durable-alarm": 900}
 

@@ -4,7 +4,9 @@ import json
 
 from repository import LocalHost
 
-from .scripts import call, fresh, run
+from tests.client import call
+
+from .scripts import fresh, run
 
 LISTING_BYTES = 8 * 1024 * 1024
 PAGE = '"limit":4'

@@ -2,31 +2,27 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from repository import LocalHost
+from repository import LocalHost, worker_source
 from websockets.sync.client import ClientConnection, connect
 
 from tests.conftest import logged
 
-from .conftest import PACKAGE
 from .scripts import eventually, fresh
 
 APPLICATION = Path(__file__).with_name("other_events.py")
 
 
 @pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[LocalHost]:
-    source = tmp_path_factory.mktemp("events") / "src"
-    shutil.copytree(PACKAGE, source / "yungong", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(APPLICATION, source / "entry.py")
+def host(pytestconfig: pytest.Config) -> Iterator[LocalHost]:
     limits = {"事件时限毫秒": {"durable-rpc": 300, "durable-websocket-message": 2_000}}
     with (
+        worker_source(APPLICATION.read_text("utf-8")) as source,
         LocalHost(
             source=source,
             variables={"EXECUTION_CONFIG": limits},

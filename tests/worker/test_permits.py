@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 from repository import LocalHost
 
-from .scripts import aborted, call, fresh, run
+from tests.client import call
+
+from .scripts import aborted, fresh, run
 
 PERMITTED = [
     "PAGE_QUEUE",

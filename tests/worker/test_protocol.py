@@ -8,7 +8,9 @@ import httpx
 from repository import LocalHost
 from verifier.schema import problem, schema
 
-from .scripts import call, fresh, post
+from tests.client import call
+
+from .scripts import fresh, post
 
 UNKNOWN = {"sentinel": "none of the protocol's"}
 VALUES: list[Any] = [None, True, False, 0, -1, 1.5, 1.0, "", "x", "date", "inside:map", [], [1], {}, [[]]]

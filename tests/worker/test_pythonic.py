@@ -1,23 +1,19 @@
 """Applications written with Python values, on a real workerd."""
 
 import json
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from repository import LocalHost
+from repository import ROOT, LocalHost
 
-from tests.conftest import logged
+from tests.client import call
 from tests.values import BOTH, VALUES, from_javascript, shown
 
-from .conftest import PACKAGE, Serve
-from .scripts import call, eventually, fresh, run
+from .conftest import Serve, Start
+from .scripts import eventually, fresh, run
 
 IMPORTS = """
 from datetime import datetime, timedelta, UTC
@@ -125,24 +121,8 @@ def test_a_transaction_commits_what_it_returns_and_rolls_back_what_it_raises(ans
     ]
 
 
-@pytest.fixture
-def start(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Callable[..., LocalHost]]:
-    """Return a function that starts a Worker whose main module has the text given."""
-    with ExitStack() as hosts:
-
-        def starting(text: str, **options: Any) -> LocalHost:
-            source = tmp_path / "src"
-            shutil.copytree(PACKAGE, source / "yungong", ignore=shutil.ignore_patterns("__pycache__"))
-            (source / "entry.py").write_text(text, "utf-8")
-            host = hosts.enter_context(LocalHost(source=source, **options))
-            hosts.enter_context(logged(pytestconfig, host))
-            return host
-
-        yield starting
-
-
-def test_the_readmes_first_example_runs_as_it_stands(start: Any) -> None:
-    readme = (PACKAGE.parents[1] / "README.md").read_text("utf-8")
+def test_the_readmes_first_example_runs_as_it_stands(start: Start) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
     host = start(readme.partition("```python\n")[2].partition("```")[0])
     first, second = (httpx.get(host.url, timeout=30, trust_env=False).json()["total"] for _ in range(2))
     assert second == first + 2
@@ -331,7 +311,7 @@ class DurableStore(DurableObject, app=app): ...
 """
 
 
-def test_a_batch_is_consumed_by_the_consumer_of_its_queue(start: Any) -> None:
+def test_a_batch_is_consumed_by_the_consumer_of_its_queue(start: Start) -> None:
     host = start(
         CONSUMERS,
         config={

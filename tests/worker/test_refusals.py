@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from repository import LocalHost
 
+from tests.client import call
+
 from .conftest import Serve
-from .scripts import call, fresh, run
+from .scripts import fresh, run
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,7 @@ def test_a_reason_that_no_json_spells_ends_the_call_too(serve: Serve) -> None:
             "no prototype": lambda: js.Array.of(js.Object.create(jsnull)),
             "a revoked proxy": revoked,
             "a function": lambda: js.Array.of(js.Object),
+            "a promise": lambda: js.Array.of(1).map(js.Promise.resolve.bind(js.Promise)),
             "a BigInt": lambda: js.Array.of(2**70),
             "an Error without a message": lambda: js.Array.of(js.RangeError.new("")),
             "an Error without a name": lambda: unreadable("name"),
@@ -79,6 +82,7 @@ def test_a_reason_that_no_json_spells_ends_the_call_too(serve: Serve) -> None:
         "no prototype": "[object Object]",
         "a revoked proxy": "an object without a text",
         "a function": "function Object() { [native code] }",
+        "a promise": "[object Promise]",
         "a BigInt": str(2**70),
         "an Error without a message": "RangeError",
         "an Error without a name": "its message",

@@ -4,15 +4,15 @@ import asyncio
 import io
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
-from repository import LocalHost
+from repository import MAIN, SOURCE, LocalHost, worker_source
 from rich.console import Console
 from verifier import report
 from verifier.cases import Case, load
@@ -21,7 +21,9 @@ from verifier.probes import PROBES, Probe
 from verifier.schema import problem
 from verifier.session import Findings, Run
 
-from .scripts import call, fresh, run
+from tests.client import call
+
+from .scripts import fresh, run
 
 ROOT = Path(__file__).parents[2]
 CASES = {case.id: case for case in load()}
@@ -143,12 +145,12 @@ native.ask_object = reached_at_the_second_try
 """
 
 
+def changed_worker(addition: str) -> AbstractContextManager[Path]:
+    return worker_source(MAIN.read_text("utf-8") + addition, {"verification": SOURCE / "verification"})
+
+
 def test_an_object_that_the_platform_did_not_reach_is_asked_again(tmp_path: Path) -> None:
-    source = tmp_path / "src"
-    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
-    entry = source / "entry.py"
-    entry.write_text(entry.read_text("utf-8") + UNREACHED, "utf-8")
-    with LocalHost(source=source) as host:
+    with changed_worker(UNREACHED) as source, LocalHost(source=source) as host:
         findings, printed = carried_out(host, FEW[:1], [], tmp_path / "state", Counting())
     assert findings.outcomes[0].verdict == "holds"
     assert findings.retried["status 503"] >= 1
@@ -158,11 +160,7 @@ def test_an_object_that_the_platform_did_not_reach_is_asked_again(tmp_path: Path
 def test_a_worker_of_other_sources_is_warned_of(tmp_path: Path, worker: LocalHost) -> None:
     state = tmp_path / "state.jsonl"
     assert "warning" not in carried_out(worker, FEW[:1], [], state, Counting())[1]
-    source = tmp_path / "src"
-    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
-    entry = source / "entry.py"
-    entry.write_text(entry.read_text("utf-8") + "\n# another version\n", "utf-8")
-    with LocalHost(source=source) as other:
+    with changed_worker("\n# another version\n") as source, LocalHost(source=source) as other:
         _, printed = carried_out(other, FEW[:1], [], state, Counting())
     assert "warning: the Worker runs the source" in printed
 
@@ -173,7 +171,7 @@ def test_the_json_says_what_was_run_where(worker: LocalHost, tmp_path: Path) -> 
     told = json.loads((tmp_path / "report.json").read_text("ascii"))
     assert problem(told, "report") is None
     assert told["platform"]["where"] == "local"
-    assert "not the cloud" in told["platform"]["label"]
+    assert "not the cloud" in told["platform"]["label"]["en"]
     assert {"workerd", "wrangler", "pyodide", "python", "sdk", "yungong", "verifier"} == set(
         told["platform"]["versions"]
     )
@@ -200,7 +198,7 @@ def test_the_local_platform_is_called_by_its_name(worker: LocalHost, tmp_path: P
             return await run.carry_out(client, Console(file=io.StringIO()))
 
     platform = asyncio.run(carry_out()).platform
-    assert re.fullmatch(r"local workerd [\d.]+, not the cloud", platform.label)
+    assert re.fullmatch(r"local workerd [\d.]+, not the cloud", platform.label["en"])
 
 
 @pytest.mark.parametrize("given", ["environment", "file"])
@@ -255,6 +253,6 @@ def test_the_cloud_is_told_by_its_host(worker: LocalHost) -> None:
             return await client.meet()
 
     platform = describe(asyncio.run(meet()), "https://yungong.example.workers.dev/x")
-    assert (platform.label, platform.where) == ("yungong.example.workers.dev", "cloud")
+    assert (platform.label["en"], platform.where) == ("yungong.example.workers.dev", "cloud")
     assert platform.versions["workerd"] is None
     assert replace(platform, facts=platform.facts | {"source": "other"}).is_mine is False

@@ -7,7 +7,9 @@ from typing import Any
 
 from repository import LocalHost
 
-from .scripts import call, fresh, run
+from tests.client import call
+
+from .scripts import fresh, run
 
 INCREMENTS = 24
 

@@ -9,7 +9,9 @@ from verifier.cases import Case, load
 from verifier.client import Client
 from verifier.run import Outcome, Runner
 
-from .scripts import call, fresh, run
+from tests.client import call
+
+from .scripts import fresh, run
 
 CASES = load()
 EXACT_BATCH = "queue-sample-read-batch"

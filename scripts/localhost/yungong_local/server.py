@@ -7,7 +7,6 @@ import contextlib
 import http.client
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -22,6 +21,7 @@ from yungong_local import configuration, packages
 from yungong_local.errors import LocalHostError
 from yungong_local.handlers import Handlers
 from yungong_local.instance import Instance
+from yungong_local.log import CONTROL_PATH, readable
 from yungong_local.sources import Project
 
 START_SECONDS = 60.0
@@ -33,16 +33,6 @@ OBJECT_HEADER = "yungong-local-object"
 _STOP_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 
-_CONTROL_PATH = "/yungong-local"  # only for wrangler's log: the header decides
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_NOISE = re.compile(
-    # The lists of modules and bindings; and the word that all is ready, which comes before Python's.
-    r"^(?:[┌├└│].*|Attaching additional modules:|Your Worker has access to .*|Binding +Resource +Mode *"
-    r"|env\.\S+ \(.* local .*|.*Connection status updated|.*Ready on http.*|Using secrets defined in .*"
-    # The note on service bindings, which is always there; and what the host itself was asked.
-    rf"|Service bindings, Durable Object bindings, .*|.*POST {re.escape(_CONTROL_PATH)} .*)\n",
-    re.MULTILINE,
-)
 _RELOADED = "Local server updated and ready"
 
 _ENVIRONMENT = {
@@ -212,7 +202,7 @@ class LocalHost:
         body = json.dumps({"operation": operation, **details}).encode()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         try:
-            connection.request("POST", _CONTROL_PATH, body, {HEADER: self._instance.secret})
+            connection.request("POST", CONTROL_PATH, body, {HEADER: self._instance.secret})
             answer = json.loads(connection.getresponse().read())
         except (http.client.HTTPException, json.JSONDecodeError) as error:
             raise ConnectionError("the server is not up yet") from error
@@ -271,12 +261,12 @@ class LocalHost:
         self.start()
 
     def log(self) -> str:
-        """Everything printed so far, over all restarts, without colours and wrangler's tables."""
+        """Everything printed so far, over all restarts, made readable."""
         try:
             text = (self._instance.folder / "log.txt").read_text("utf-8", errors="replace")
         except FileNotFoundError:
             text = ""
-        return self._log + _NOISE.sub("", _COLOUR.sub("", text))
+        return self._log + readable(text)
 
     def workerd_pid(self) -> int:
         """The process that runs the Worker (wrangler has another workerd in front of it)."""

@@ -13,6 +13,7 @@ from .bench import Bench
 from .shape import Judged, Measurement, Moment, Probe, differs, holds, unsettled, words
 
 INTERFACE = "持久告警"
+LANE, READ_LANE = words("alarm", "告警"), words("read", "读数")
 FAR_MS = 1_900_000_000_000
 OTHER_MS = 1_900_000_005_000
 FIRES_S = 60.0
@@ -45,12 +46,16 @@ def _at_least(count: int) -> Any:
 
 
 def _moments(measurement: Measurement) -> list[Moment]:
-    moments = [Moment(measurement["set_at_ms"], "alarm", "set", "set")]
+    moments = [Moment(measurement["set_at_ms"], LANE, words("set", "设置"), "set")]
     for firing in measurement["firings"]:
         kind = "retry" if firing["retry"] else "fire"
-        moments.append(Moment(firing["at_ms"], "alarm", f"retry {firing['retry']}", kind))
+        label = words(f"retry {firing['retry']}", f"第 {firing['retry']} 次重试")
+        if not firing["retry"]:
+            label = words("fired", "触发")
+        moments.append(Moment(firing["at_ms"], LANE, label, kind))
     if "ended_at_ms" in measurement:
-        moments.append(Moment(measurement["ended_at_ms"], "alarm", "no further firing", "give-up"))
+        given_up = words("no further firing", "不再触发")
+        moments.append(Moment(measurement["ended_at_ms"], LANE, given_up, "give-up"))
     return moments
 
 
@@ -274,7 +279,8 @@ def judge_pending(measurement: Measurement) -> Judged:
 
 def _pending_moments(measurement: Measurement) -> list[Moment]:
     readings = [
-        Moment(one["at_ms"], "read", str(one["package"][1]), "read") for one in measurement["readings"]
+        Moment(one["at_ms"], READ_LANE, words(str(one["package"][1]), str(one["package"][1])), "read")
+        for one in measurement["readings"]
     ]
     return _moments(measurement) + readings
 

@@ -46,14 +46,17 @@ def _list(value: Any) -> list[dict[str, Any]]:
 
 
 def _deliveries(measurement: Measurement) -> list[Moment]:
-    moments = [Moment(measurement["sent_at_ms"], "queue", "sent", "set")]
+    moments = [Moment(measurement["sent_at_ms"], words("queue", "队列"), words("sent", "发送"), "set")]
     for one in measurement["deliveries"]:
         kind = "delivery" if one["attempts"] == 1 else "retry"
-        moments.append(Moment(one["at_ms"], f"message {one['label']}", f"attempt {one['attempts']}", kind))
+        message = words(f"message {one['label']}", f"消息 {one['label']}")
+        attempt = words(f"attempt {one['attempts']}", f"第 {one['attempts']} 次投递")
+        moments.append(Moment(one["at_ms"], message, attempt, kind))
         if one["label"] == "acked":
-            moments.append(Moment(one["at_ms"], "message acked", "acknowledged", "ack"))
+            moments.append(Moment(one["at_ms"], message, words("acknowledged", "确认"), "ack"))
     for at_ms in measurement.get("dead_at_ms", []):
-        moments.append(Moment(at_ms, "dead letters", "given up", "give-up"))
+        dead = words("dead letters", "死信队列"), words("given up", "放弃")
+        moments.append(Moment(at_ms, *dead, "give-up"))
     return moments
 
 

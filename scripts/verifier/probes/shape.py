@@ -51,8 +51,8 @@ class Moment:
     """One thing that happened, for the timeline: when by the Worker's clock, and in which lane."""
 
     at_ms: int
-    lane: str
-    label: str
+    lane: Words
+    label: Words
     kind: str
 
 

@@ -47,9 +47,11 @@ def judge_reset(measurement: Measurement) -> Judged:
 def _moments(measurement: Measurement) -> list[Moment]:
     begun_ms = measurement["begun_at_ms"]
     ended_ms = begun_ms + round(measurement["seconds"] * 1000)
+    lane = words("transaction", "事务")
+    ended = words("reset", "重置") if measurement["made_anew"] else words("ended", "结束")
     return [
-        Moment(begun_ms, "transaction", "begun", "set"),
-        Moment(ended_ms, "transaction", "reset" if measurement["made_anew"] else "ended", "fail"),
+        Moment(begun_ms, lane, words("begun", "开始"), "set"),
+        Moment(ended_ms, lane, ended, "fail"),
     ]
 
 
