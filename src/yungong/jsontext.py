@@ -31,6 +31,7 @@ _NUMBER = re.compile(rb"[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 _LARGE_EXPONENT = b"0e000"
 _MANY_DIGITS = b"0" * 200
+_BEFORE_NUMBER = (b"[", b",", b"-", b" ", b"\t", b"\n", b"\r", b'":', b" :", b"\t:", b"\n:", b"\r:")
 _ANY_EXPONENT = b"0e"
 _ROUNDED_DIGITS = b"0" * 16
 
@@ -201,7 +202,18 @@ def overflows(data: bytes) -> bool:
 
 def _may_overflow(data: bytes) -> bool:
     shape = data.translate(_DIGITS, b"+")
-    return _LARGE_EXPONENT in shape or _MANY_DIGITS in shape
+    return _MANY_DIGITS in shape or _has_large_exponent(shape)
+
+
+def _has_large_exponent(shape: bytes) -> bool:
+    at = shape.find(_LARGE_EXPONENT)
+    while at >= 0:
+        # In a digest in hexadecimal mostly a quote or a letter stands there.
+        before = shape[max(at - 400, 0) : at].rstrip(b"0.")
+        if len(before) < 2 or before.endswith(_BEFORE_NUMBER):
+            return True
+        at = shape.find(_LARGE_EXPONENT, at + 1)
+    return False
 
 
 def may_grow(data: bytes) -> bool:
