@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .forms import Json
+from .forms import Json, Words
 from .schema import problem, schema
 
 VECTORS = Path(__file__).resolve().parents[2] / "tests" / "vectors"
@@ -58,7 +58,7 @@ class Case:
     interface: str
     set: str
     section: str
-    title: str
+    title: Words
     moves: list[Move]
     variables: dict[str, Json] = field(default_factory=dict)
     stage: int = 0

@@ -24,6 +24,15 @@ GENERATORS = frozenset(schema("vectors")["$defs"]["generator"]["properties"])
 BRACKETS = {"[": "]", '{"a":': "}"}
 
 
+Words = dict[str, str]
+"""The same sentence in English (`en`) and 汉语 (`zh`)."""
+
+
+def words(en: str, zh: str) -> Words:
+    """One sentence in both languages."""
+    return {"en": en, "zh": zh}
+
+
 class FormError(ValueError):
     """A vector that uses the language wrongly."""
 

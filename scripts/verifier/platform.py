@@ -11,8 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from .client import is_this_machine
-from .forms import Json
-from .probes.shape import Words, words
+from .forms import Json, Words, words
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("entry.py", "verification", "yungong")

@@ -45,7 +45,7 @@ def show(findings: Findings, output: Console) -> None:
             if outcome.verdict == verdict and outcome.detail:
                 colour = COLOURS[verdict]
                 output.print(
-                    f"[{colour}]{verdict}[/] {escape(outcome.case.id)}: {escape(outcome.case.title)}"
+                    f"[{colour}]{verdict}[/] {escape(outcome.case.id)}: {escape(outcome.case.title['en'])}"
                 )
                 output.print(f"    {escape(outcome.detail)}", highlight=False)
     if findings.results:

@@ -110,7 +110,7 @@ CASE = {
     "id": "a",
     "set": "core",
     "section": "语义",
-    "title": "A.",
+    "title": {"en": "A.", "zh": "甲。"},
     "requests": [{"object": "a", "see": [[{"kind": True}, {"value": "durable-fetch"}]]}],
 }
 

@@ -64,7 +64,7 @@ def test_a_case_that_a_slow_request_made_miss_its_moment_is_run_again(
         return httpx.Response(200, json={"results": [{"value": value}]})
 
     exchange = Exchange("a", "durable-fetch", [{"kind": True}], [{"value": "held"}], None, None, 0)
-    case = Case("c", "持久告警", "core", "s", "t", [exchange])
+    case = Case("c", "持久告警", "core", "s", {"en": "t", "zh": "题"}, [exchange])
 
     async def found() -> Outcome:
         async with Client("https://worker.example", "t", httpx.MockTransport(worker)) as client:

@@ -38,7 +38,7 @@ def _is_vector(item: pytest.Item) -> TypeGuard[pytest.Function]:
 def test_vector_holds(case: Case, outcomes: dict[str, Outcome]) -> None:
     outcome = outcomes[case.id]
     if not outcome.held:  # what is the cloud's to settle holds here too
-        pytest.fail(f"{case.section} — {case.title}\n{outcome.detail}", pytrace=False)
+        pytest.fail(f"{case.section} — {case.title['en']}\n{outcome.detail}", pytrace=False)
 
 
 def test_a_case_whose_batch_held_a_foreign_message_is_run_again(worker: LocalHost) -> None:

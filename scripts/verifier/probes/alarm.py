@@ -8,9 +8,9 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from ..forms import Json
+from ..forms import Json, words
 from .bench import Bench
-from .shape import Judged, Measurement, Moment, Probe, differs, holds, unsettled, words
+from .shape import Judged, Measurement, Moment, Probe, differs, holds, unsettled
 
 INTERFACE = "持久告警"
 LANE, READ_LANE = words("alarm", "告警"), words("read", "读数")

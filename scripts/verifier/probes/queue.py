@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..forms import Json
+from ..forms import Json, words
 from .bench import Bench, largest
-from .shape import Judged, Limit, Measurement, Moment, Probe, differs, holds, unsettled, words
+from .shape import Judged, Limit, Measurement, Moment, Probe, differs, holds, unsettled
 
 INTERFACE = "消息队列"
 BINDING = "PAGE_QUEUE"

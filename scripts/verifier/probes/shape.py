@@ -6,21 +6,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..forms import Json
+from ..forms import Json, Words, words
 
 if TYPE_CHECKING:
     from .bench import Bench
 
-Words = dict[str, str]
-"""The same sentence in English (`en`) and 汉语 (`zh`)."""
-
 Measurement = dict[str, Json]
 Verdict = Literal["holds", "differs", "unsettled"]
-
-
-def words(en: str, zh: str) -> Words:
-    """One sentence in both languages."""
-    return {"en": en, "zh": zh}
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from ..forms import Json
+from ..forms import Json, words
 from .bench import Bench, largest
-from .shape import Judged, Limit, Measurement, Probe, differs, holds, unsettled, words
+from .shape import Judged, Limit, Measurement, Probe, differs, holds, unsettled
 
 INTERFACE = "持久事务"
 MIB_2 = 2 * 1024 * 1024

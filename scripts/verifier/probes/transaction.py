@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..forms import Json
+from ..forms import Json, words
 from .bench import Bench
-from .shape import Judged, Limit, Measurement, Moment, Probe, differs, holds, unsettled, words
+from .shape import Judged, Limit, Measurement, Moment, Probe, differs, holds, unsettled
 
 HELD_MS = 36_000
 SPECIFIED_S = 30.0
