@@ -8,7 +8,7 @@ runs, its alarm is already cleared.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from . import alarm_state, platform
 from .arguments import require_int
@@ -78,11 +78,12 @@ async def 读取持久告警() -> tuple[bool, int]:
     if not event.in_transaction and not event.durable.gate.open:
         await pass_gate(event)
     target = event.alarm_target()
+    state = event.durable.alarm_note.read()  # another task may change it while the platform is asked
     try:
         platform_ms = await platform.get_alarm(target)
     except platform.ERRORS as error:
-        event.fault(ALARM_STORAGE, error)
-    time_ms = alarm_state.shown(event.durable.alarm_note.read(), platform_ms, platform.now_ms())
+        _fail(event, error)
+    time_ms = alarm_state.shown(state, platform_ms, platform.now_ms())
     return (False, 0) if time_ms is None else (True, time_ms)
 
 
@@ -115,7 +116,7 @@ async def 设置持久告警(time_ms: int) -> None:
                 check_open(event)
                 await _arm(note, event.alarm_target(), time_ms)
     except platform.ERRORS as error:
-        event.fault(ALARM_STORAGE, error)
+        _fail(event, error)
 
 
 async def 删除持久告警() -> None:
@@ -139,7 +140,7 @@ async def 删除持久告警() -> None:
             async with event.durable.gate:
                 await _delete(event)
     except platform.ERRORS as error:
-        event.fault(ALARM_STORAGE, error)
+        _fail(event, error)
 
 
 def 读取告警重试次数() -> int:
@@ -205,6 +206,11 @@ class Firing:
             state = note.read()
             note.failing = False
             note.write(state if error is not None else alarm_state.ended_well(state))
+
+
+def _fail(event: DurableEvent, error: BaseException) -> NoReturn:
+    check_open(event)  # that a transaction is over already is no failure of the storage
+    event.fault(ALARM_STORAGE, error)
 
 
 async def restore(durable: Durable) -> None:

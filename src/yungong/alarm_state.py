@@ -35,8 +35,9 @@ NEAR_MS = 1000
 FIRST_WAIT_MS = 2000
 PLATFORM_RETRIES = 6
 
-# How long after a failure the platform may not show yet that a retry is pending; less than its back-off.
-_SETTLING_MS = 1000
+# How late a retry may be: its jitter of a quarter of the wait, and a transaction that it waits for.
+_JITTER = 4
+_LONGEST_TRANSACTION_MS = 31_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,13 @@ class Retrying:
     def retry_ms(self) -> int:
         """When the retry comes at the earliest."""
         return self.failed_ms + (FIRST_WAIT_MS << self.platform_retries)
+
+    @property
+    def latest_ms(self) -> int:
+        """When the retry has come at the latest; the failure where the platform gives the alarm up."""
+        if self.platform_retries >= PLATFORM_RETRIES:
+            return self.failed_ms
+        return self.retry_ms + (self.retry_ms - self.failed_ms) // _JITTER + _LONGEST_TRANSACTION_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +178,10 @@ def shown(state: State, platform_ms: int | None, now_ms: int) -> int | None:
         case Retrying():
             if platform_ms is not None:
                 return platform_ms if platform_ms > now_ms else state.retry_ms
-            # Either the platform has not been told of the failure yet, or it has given the alarm up.
-            is_pending = state.retries <= PLATFORM_RETRIES and now_ms < state.failed_ms + _SETTLING_MS
-            return state.retry_ms if is_pending else None
-        case Armed() if platform_ms == state.platform_ms:
+            # The platform has not been told of the failure yet, or the retry waits at the gate; or the alarm
+            # was given up, or deleted past this package.
+            return state.retry_ms if now_ms < state.latest_ms else None
+        case Armed() if platform_ms is not None and 0 <= platform_ms - state.platform_ms < NEAR_MS:
             return state.exact_ms
         case _:
             return platform_ms

@@ -59,20 +59,27 @@ class App:
         plain one.
 
         Raises:
-            ValueError: `kind` is unknown or has a handler, or the application has one function for all.
+            ValueError: `kind` is unknown or has a handler, or the application has one function for all, or
+                `kind` is durable-rpc, whose events enter the methods that `durable_method` decorates.
         """
+        if kind == "durable-rpc":
+            raise ValueError("a 'durable-rpc' event enters a method: decorate that with durable_method")
         if kind not in KINDS:
             raise ValueError(f"{kind!r} is no event kind; the kinds are {', '.join(KINDS)}")
         if self._start is not None:
             raise ValueError(f"this App has one function for every event, {kind!r} included")
-        if kind in self._handlers:
-            raise ValueError(f"{kind!r} has a handler already")
+        self._refuse_second(kind)
 
         def register(handler: Handler) -> Handler:
+            self._refuse_second(kind)
             self._handlers[kind] = handler
             return handler
 
         return register
+
+    def _refuse_second(self, kind: Kind) -> None:
+        if kind in self._handlers:
+            raise ValueError(f"{kind!r} has a handler already")
 
     def handles(self, kind: Kind) -> bool:
         """Return whether the application can be entered for events of `kind`."""

@@ -69,7 +69,7 @@ CODES: Final = (
     ),
     Code("key-size", "键按 UTF-8 计", "use keys of 1 to 2048 bytes of UTF-8"),
     Code("key-not-unicode", "键含孤立的代理字符", "use keys without lone surrogates"),
-    Code("value-size", "值超过|.*SQLITE_TOOBIG", "split the value over several keys"),
+    Code("value-size", "值超过", "split the value over several keys"),
     Code(
         "value-not-json",
         "值不是有效的 JSON|值含超出双精度范围的数字",

@@ -292,6 +292,9 @@ class _Attempt:
         """Carry the transaction out when the object is free, then tell the caller."""
         gate = self._caller.durable.gate
         await gate.enter()
+        if self.answer.cancelled():  # while it waited: the handler must not run for nobody
+            gate.leave()
+            return
         result, error = "", None
         try:
             result = await self._carry_out()

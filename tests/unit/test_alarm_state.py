@@ -160,7 +160,9 @@ def test_a_handler_whose_instance_is_lost_has_failed(state: State) -> None:
         (None, None, NOW_MS, None),
         (None, LATER_MS, NOW_MS, LATER_MS),
         (ARMED, NOW_MS + 1, NOW_MS, 0),
-        (ARMED, LATER_MS, NOW_MS, LATER_MS),  # set past the package
+        (ARMED, NOW_MS + 1000, NOW_MS, 0),  # the platform took its own now
+        (ARMED, NOW_MS + 1001, NOW_MS, NOW_MS + 1001),  # set past the package
+        (ARMED, NOW_MS, NOW_MS, NOW_MS),
         (ARMED, None, NOW_MS, None),
         (RUNNING, None, NOW_MS, None),
         (RUNNING, LATER_MS, NOW_MS, LATER_MS),
@@ -170,10 +172,13 @@ def test_a_handler_whose_instance_is_lost_has_failed(state: State) -> None:
         (RETRYING, NOW_MS - 1, NOW_MS, NOW_MS + 4000),
         (RETRYING, NOW_MS + 4321, NOW_MS, NOW_MS + 4321),
         # The platform has not taken note of the failure yet, or has given the alarm up.
-        (RETRYING, None, NOW_MS + 999, NOW_MS + 4000),
-        (RETRYING, None, NOW_MS + 1000, None),
-        (replace(RETRYING, retries=6), None, NOW_MS, NOW_MS + 4000),
-        (replace(RETRYING, retries=7), None, NOW_MS, None),
+        (RETRYING, None, NOW_MS, NOW_MS + 4000),
+        (replace(RETRYING, retries=7), None, NOW_MS, NOW_MS + 4000),
+        (replace(RETRYING, platform_retries=5), None, NOW_MS, NOW_MS + 64_000),
+        (replace(RETRYING, platform_retries=6), None, NOW_MS, None),
+        # The retry was begun by the platform, and waits for a transaction; or the alarm is long gone.
+        (RETRYING, None, NOW_MS + 5000 + 30_999, NOW_MS + 4000),
+        (RETRYING, None, NOW_MS + 5000 + 31_000, None),
     ],
 )
 def test_what_an_application_reads(

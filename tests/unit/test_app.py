@@ -14,9 +14,10 @@ WITH_REQUEST = ("fetch", "durable-fetch")
 
 def test_a_handler_is_entered_for_the_kind_it_was_registered_for() -> None:
     app = App()
-    for kind in KINDS:
+    kinds = [kind for kind in KINDS if kind != "durable-rpc"]
+    for kind in kinds:
         app.on(kind)(lambda *request, kind=kind: (kind, *request))
-    for kind in KINDS:
+    for kind in kinds:
         request = ("request",) if kind in WITH_REQUEST else ()
         assert app.enter(kind, *request) == (kind, *request)
 
@@ -45,6 +46,16 @@ def test_a_second_handler_for_a_kind_is_refused_and_the_first_one_stays() -> Non
     with pytest.raises(ValueError, match=r"^'queue' has a handler already$"):
         app.on("queue")
     assert app.enter("queue") == "first"
+    register = app.on("fetch")
+    register(lambda request: request)
+    with pytest.raises(ValueError, match=r"^'fetch' has a handler already$"):
+        register(lambda _: "second")
+    assert app.enter("fetch", "request") == "request"
+
+
+def test_a_method_is_no_handler() -> None:
+    with pytest.raises(ValueError, match=r"^a 'durable-rpc' event enters a method: decorate that with durab"):
+        App().on("durable-rpc")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -60,6 +60,17 @@ def test_every_code_is_raised() -> None:
     assert {code.name for code in CODES} - raised == set()
 
 
+def test_a_code_does_not_come_from_words_that_a_sentence_quotes() -> None:
+    assert code_name('键 "SQLITE_TOOBIG" 的值不是 JSON 值') == "stored-not-json"
+    assert code_name('列举选项含未知的成员 "SQLITE_TOOBIG"') == "list-options"
+    assert code_name("值超过平台存储单元的上限：string or blob too big: SQLITE_TOOBIG") == "value-size"
+
+
+def code_name(text: str) -> str | None:
+    code = code_of(text)
+    return None if code is None else code.name
+
+
 def test_codes_are_english_words_and_told_once() -> None:
     names = [code.name for code in CODES]
     assert len(set(names)) == len(names)

@@ -197,19 +197,28 @@ async def test_a_message_may_have_a_delay_of_its_own(sent: list[list[Any]]) -> N
         await pages.send_batch([1, pythonic.Outgoing([()])])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [
+        (0.001, 1),
+        (0.5, 1),
+        (1, 1),
+        (1.001, 2),
+        (0, 0),
+        (-0.000001, -1),
+        (-0.5, -1),
+        (-1, -1),
+        (-1.000001, -2),
+    ],
+)
+def test_a_part_of_a_second_counts_as_one(delay: float, seconds: int) -> None:
+    assert times.delay_seconds(timedelta(seconds=delay)) == seconds
+
+
 @pytest.mark.parametrize("delay", [1.5, True, "1", None])
 def test_a_delay_is_seconds_or_a_timedelta(delay: Any) -> None:
     with pytest.raises(TypeError, match=r"^delay must be an int, in seconds, or a timedelta, not "):
         times.delay_seconds(delay)
-
-
-def test_a_part_of_a_second_counts_as_one() -> None:
-    assert [times.delay_seconds(timedelta(seconds=seconds)) for seconds in (0, 0.001, 1, 1.001)] == [
-        0,
-        1,
-        1,
-        2,
-    ]
 
 
 @given(st.datetimes(timezones=st.just(timezone(timedelta(hours=8)))))

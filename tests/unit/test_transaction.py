@@ -191,6 +191,24 @@ async def test_transactions_of_one_object_run_one_after_another(host: Object) ->
     assert host.storage.committed == {"n": 5}
 
 
+async def test_a_caller_that_is_cancelled_before_its_turn_runs_no_handler(host: Object) -> None:
+    entered: list[str] = []
+
+    async def handler() -> None:
+        entered.append(yungong.transaction_argument())
+        await asyncio.sleep(0.001)
+        yungong.complete_transaction("1")
+
+    host.handler = handler
+    first = host.start(lambda: yungong.run_transaction('"first"'))
+    second = host.start(lambda: yungong.run_transaction('"second"'))
+    third = host.start(lambda: yungong.run_transaction('"third"'))
+    await asyncio.sleep(0)
+    second.cancel()
+    assert await first == await third == "1"
+    assert entered == ['"first"', '"third"']
+
+
 async def test_a_caller_that_is_cancelled_commits_nothing_and_leaves_the_object_free(host: Object) -> None:
     entered, go_on = asyncio.Event(), asyncio.Event()
 

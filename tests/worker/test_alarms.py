@@ -1,5 +1,6 @@
 """Alarms that the platform cannot hold as they are, and alarms across restarts."""
 
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,18 @@ def own() -> Iterator[LocalHost]:
 
 def now_ms() -> int:
     return round(time.time() * 1000)
+
+
+def test_a_retry_that_waits_for_a_transaction_reads_as_pending(worker: LocalHost) -> None:
+    name = fresh()
+    run(worker, name, call("store_put", "script:alarm", '[{"raise": "x"}]'), call("set_alarm", 0))
+    eventually("the first firing", 30, lambda: log_of(worker, name))
+    transaction = {"transaction": [{"sleep": 3500}, {"complete": True}]}
+    reading, log = call("get_alarm"), call("store_get", "log:alarm")
+    before, _, after, (_, firings) = run(worker, name, reading, transaction, reading, log)
+    run(worker, name, call("delete_alarm"))
+    assert before[0]
+    assert after == before or len(json.loads(firings)) == 2, "unset though the retry has not begun"
 
 
 def test_exact_times_survive_a_restart_and_a_kill(own: LocalHost) -> None:

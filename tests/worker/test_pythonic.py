@@ -205,12 +205,14 @@ def test_send_all_sends_whole_in_as_few_calls_as_the_limits_allow(answer: Any) -
             await pages.send_all(bodies)
         except YuyanError as error:
             refused = error.sent == sum(len(call) for call in calls[used:-1])
-        return [sent, arrived == list(range(1000)), max(totals) <= 256_000, all(tight), used < 300, refused]
+        whole = await pages.send_all([2.0**53 - 1, 1 - 2.0**53, [2.0**53 - 1]])
+        arrived = arrived == list(range(1000))
+        return [sent, arrived, max(totals) <= 256_000, all(tight), used < 300, refused, whole]
         """,
         config={"queues": {"producers": [{"binding": "SINK_QUEUE", "queue": "test-sink"}]}},
         variables={"PERMITS": {"QUEUE": ["SINK_QUEUE"]}},
     )
-    assert found == [1000, True, True, True, True, True]
+    assert found == [1000, True, True, True, True, True, 3]
 
 
 def test_an_alarm_fires_with_its_retries_and_its_time(answer: Any) -> None:

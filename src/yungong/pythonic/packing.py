@@ -56,5 +56,7 @@ def _canonical_size(body: str) -> int:
     Only floats are spelt otherwise there: 1.0 as 1, 1e+20 as 100000000000000000000.
     """
     if _MAY_DIFFER.search(body):
-        body = platform.stringify(platform.parse(body))
+        value = platform.parse(body)
+        # As an int, 2^53 - 1 would go back to JavaScript as a BigInt.
+        body = str(value) if type(value) is int else platform.stringify(value)
     return len(body.encode())

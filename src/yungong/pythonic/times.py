@@ -35,7 +35,7 @@ def whole_ms(duration: timedelta) -> int:
 
 
 def delay_seconds(delay: int | timedelta) -> int:
-    """Return a delay in seconds, a part of one counting as one.
+    """Return a delay in seconds, a part of one counting as one, in a negative one too.
 
     Raises:
         TypeError: `delay` is neither an int nor a timedelta.
@@ -43,5 +43,5 @@ def delay_seconds(delay: int | timedelta) -> int:
     if type(delay) is int:
         return delay
     if isinstance(delay, timedelta):
-        return -(-delay // _SECOND)
+        return delay // _SECOND if delay < timedelta() else -(-delay // _SECOND)
     raise TypeError(f"delay must be an int, in seconds, or a timedelta, not {type(delay).__name__}")
