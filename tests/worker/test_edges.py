@@ -236,3 +236,29 @@ def test_a_listing_names_the_value_that_only_a_full_walk_refuses(serve: Serve) -
         """
     )
     assert answer == '键 "error" 的值不是 JSON 值'
+
+
+def test_an_alarm_set_by_a_task_that_outlives_its_transaction_is_no_failure_of_the_storage(
+    serve: Serve,
+) -> None:
+    answer = serve(
+        """
+        app = App()
+        orphans = []
+
+        @app.on("durable-fetch")
+        async def serve(request):
+            result = await run_transaction("1")
+            (error,) = await asyncio.gather(*orphans, return_exceptions=True)
+            return Response(f"{result} {type(error).__name__}: {error}")
+
+        @app.on("durable-transaction")
+        async def transact():
+            orphans.append(asyncio.create_task(set_alarm(1)))
+            await asyncio.sleep(0)
+            complete_transaction("1")
+
+        class DurableStore(DurableObject, app=app): ...
+        """
+    )
+    assert answer == "1 豫言异常: 当前事件不属于持久对象"
