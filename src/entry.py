@@ -1,11 +1,14 @@
 """The deployable Worker: the verification application behind its door."""
 
+import json
+from collections.abc import Awaitable
+from functools import partial
 from typing import Any
 
 from verification import door, native, pythonic
 from verification.answers import Answers
 from verification.application import app
-from yungong import DurableObject, Worker
+from yungong import DurableObject, Worker, durable_method
 
 __all__ = [
     "Default",
@@ -39,4 +42,26 @@ class DurableStore(DurableObject, app=app):
         self._answers = Answers(self._durable.storage.query)
 
     async def fetch(self, request: Any) -> Any:
-        return await door.answer_once(super().fetch, request, self._answers)
+        if request.headers.get("upgrade"):
+            return native.accept_socket(self.ctx)
+        request_id = request.headers.get("idempotency-key")
+        return door.response(*await self._answer(super().fetch, await request.text(), request_id))
+
+    @durable_method
+    async def run_script(self, script: Any) -> Any:
+        """Runs a script in a `durable-rpc` event."""
+        return await self._app.enter("durable-fetch", script)
+
+    async def _enter_method(self, method: Any, body: str, request_id: str) -> Any:
+        return [*await self._answer(partial(super()._enter_method, method), body, request_id)]
+
+    async def webSocketMessage(self, socket: Any, message: Any) -> None:
+        async def enter(script: Any) -> Any:
+            found: list[Any] = []
+            await DurableObject.webSocketMessage(self, found, script)
+            return found[0]
+
+        socket.send(json.dumps(await self._answer(enter, *json.loads(message))))
+
+    def _answer(self, enter: Any, body: str, request_id: str | None) -> Awaitable[tuple[int, str]]:
+        return door.answer_once(enter, body, request_id, self._answers)

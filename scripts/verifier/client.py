@@ -148,7 +148,7 @@ class Client:
             Lost: the answer is lost, and asking again could do the work again.
         """
         content = encode({"object": target, "event": event, "steps": steps})
-        remembered = once and event == "durable-fetch"
+        remembered = once and event != "fetch"
         headers = {"Idempotency-Key": secrets.token_hex(12)} if remembered else {}
         repeatable = remembered or not once or all(only_reads(step) for step in steps)
         return await self._exchange("POST", "/v1/run", content, headers, repeatable=repeatable)

@@ -39,6 +39,11 @@ async def serve_object(script: dict[str, Any]) -> Response:
     return _response(await run_steps(script["steps"]))
 
 
+@app.on("durable-websocket-message")
+async def hear(found: list[Response], script: dict[str, Any]) -> None:
+    found.append(await serve_object(script))
+
+
 def _response(results: Any) -> Response:
     return Response(json.dumps({"results": results}))
 

@@ -1,7 +1,7 @@
 """The Worker's door: who may enter, what a well-formed request is, and how an event's end is answered.
 
 POST /v1/run   Authorization: Bearer <token>   [Idempotency-Key: <id>]
-{"object": "name", "event": "durable-fetch" | "fetch", "steps": [STEP, …]}
+{"object": "name", "event": KIND, "steps": [STEP, …]}     the kinds: native.EVENTS
 -> 200 {"results": [RESULT, …]}        the event ended normally
 -> 502 {"aborted": "<type>: <message>"}   the event failed
 -> 503 {"unavailable": "…"}            the platform did not reach the object, and says that asking again helps
@@ -18,6 +18,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from workers import Response
+
+from yungong import platform
 
 from . import native
 from .answers import Answers, Broken
@@ -56,35 +58,33 @@ async def admit(request: Any, enter: Callable[[Any], Awaitable[Any]]) -> Respons
     except MalformedScript as error:
         return _refuse(400, str(error))
     if script["event"] == "fetch":
-        return await answer(enter, json.dumps(script))
+        return response(*await _end_of(enter, json.dumps(script)))
     try:
-        status, text = await native.ask_object(script["object"], body, request_id)
-    except native.PlatformError as error:
+        status, text = await native.ask_object(script["object"], body, request_id, script["event"])
+    except platform.ERRORS as error:
         if native.may_be_repeated(error):
             return _json(503, {"unavailable": native.error_text(error)})
         return _json(502, {"aborted": native.error_text(error)})
-    return _text(status, text)
+    return response(status, text)
 
 
-async def answer(enter: Callable[[Any], Awaitable[Any]], body: str) -> Response:
-    """Run an admitted script in its event and answer with its results, or with what ended the event."""
-    return _text(*await _end_of(enter, body))
+async def answer_once(
+    enter: Callable[[Any], Awaitable[Any]], body: str, request_id: str | None, answers: Answers
+) -> tuple[int, str]:
+    """Run an admitted script in an object's event: what came of it, a status and a text.
 
-
-async def answer_once(enter: Callable[[Any], Awaitable[Any]], request: Any, answers: Answers) -> Response:
-    """The same in an object: a request with an id that came before gets the answer of then."""
-    body = await request.text()
-    request_id = request.headers.get("idempotency-key")
-    if request_id is None:
-        return await answer(enter, body)
+    A request with an id that came before gets the answer of then.
+    """
+    if not request_id:
+        return await _end_of(enter, body)
     try:
         known = answers.begin(request_id)
     except Broken as broken:
-        return _json(409, {"begun": str(broken)})
+        return 409, json.dumps({"begun": str(broken)})
     if known is None:
         known = await _end_of(enter, body)
         answers.end(request_id, *known)
-    return _text(*known)
+    return known
 
 
 async def _end_of(enter: Callable[[Any], Awaitable[Any]], body: str) -> tuple[int, str]:
@@ -111,19 +111,20 @@ def _read(body: str) -> dict[str, Any]:
         raise MalformedScript("the body must be an object with exactly object, event and steps")
     if not isinstance(script["object"], str) or not script["object"]:
         raise MalformedScript("object must be a name")
-    if script["event"] not in ("fetch", "durable-fetch"):
-        raise MalformedScript("event must be 'fetch' or 'durable-fetch'")
+    if script["event"] not in native.EVENTS:
+        raise MalformedScript(f"event must be one of {', '.join(native.EVENTS)}")
     check_steps(script["steps"])
     return script
 
 
 def _refuse(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
-    return _text(status, json.dumps({"error": sentence}), headers)
+    return response(status, json.dumps({"error": sentence}), headers)
 
 
 def _json(status: int, value: Any) -> Response:
-    return _text(status, json.dumps(value))
+    return response(status, json.dumps(value))
 
 
-def _text(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+def response(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+    """Return a response with a JSON text."""
     return Response(text, status=status, headers={"content-type": "application/json"} | (headers or {}))

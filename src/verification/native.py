@@ -15,7 +15,7 @@ from typing import Any
 import js
 import pyodide
 from pyodide.ffi import jsnull, to_js
-from workers import import_from_javascript
+from workers import Response, import_from_javascript
 
 from yungong import jsontext, platform
 from yungong.alarm_state import Armed
@@ -93,12 +93,47 @@ def compatibility(flag: str) -> bool | None:
     return None if told is None else bool(getattr(told, flag, False))
 
 
-async def ask_object(name: str, body: str, request_id: str | None = None) -> tuple[int, str]:
-    """Send a request to an object of this Worker and return the status and text of its answer."""
-    stub = _env().DURABLE_STORE.getByName(name)
+async def ask_object(
+    name: str, body: str, request_id: str | None = None, event: str = "durable-fetch"
+) -> tuple[int, str]:
+    """Send a request to an object of this Worker, as an event of a kind, and return its status and text."""
+    return await _WAYS[event](_env().DURABLE_STORE.getByName(name), body, request_id)
+
+
+async def _fetch(stub: Any, body: str, request_id: str | None) -> tuple[int, str]:
     headers = _object(**({} if request_id is None else {"idempotency-key": request_id}))
     response = await stub.fetch("https://object.invalid/", _object(method="POST", body=body, headers=headers))
     return response.status, await response.text()
+
+
+async def _call(stub: Any, body: str, request_id: str | None) -> tuple[int, str]:
+    status, text = await stub.run_script(body, request_id or "")
+    return status, text
+
+
+async def _converse(stub: Any, body: str, request_id: str | None) -> tuple[int, str]:
+    answer = await stub.fetch("https://object.invalid/", _object(headers=_object(upgrade="websocket")))
+    socket = answer.webSocket
+    ended: Any = js.Promise.withResolvers()
+    socket.accept()
+    socket.addEventListener("message", ended.resolve)
+    socket.addEventListener("close", ended.reject)
+    socket.send(json.dumps([body, request_id]))
+    status, text = json.loads((await platform.awaitable(ended.promise)).data)
+    socket.close()
+    return status, text
+
+
+_WAYS = {"durable-fetch": _fetch, "durable-rpc": _call, "durable-websocket-message": _converse}
+EVENTS = ("fetch", *_WAYS)
+"""The events that a request can enter."""
+
+
+def accept_socket(ctx: Any) -> Response:
+    """Accept a hibernating WebSocket, for messages with scripts."""
+    client, server = js.WebSocketPair.new().object_values()  # type: ignore[attr-defined]
+    ctx.acceptWebSocket(server)
+    return Response(None, status=101, web_socket=client)
 
 
 def canonical(text: str) -> str:

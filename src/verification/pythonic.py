@@ -45,6 +45,11 @@ async def serve_object(script: dict[str, Any]) -> Any:
     return await application.serve_object(script)
 
 
+@app.on("durable-websocket-message")
+async def hear(found: list[Any], script: dict[str, Any]) -> None:
+    found.append(await serve_object(script))
+
+
 @app.durable_alarm
 async def wake(firing: Firing) -> None:
     face.set(CALLS)

@@ -89,7 +89,8 @@ class RefusingStore(deployed.DurableStore):
     async def fetch(self, request: Any) -> Any:
         asked = json.loads(await request.text())
         self._arm(asked.get("plan", {}))
-        return await door.answer(super(deployed.DurableStore, self).fetch, json.dumps(asked["script"]))
+        enter = super(deployed.DurableStore, self).fetch
+        return door.response(*await self._answer(enter, json.dumps(asked["script"]), None))
 
     async def alarm(self, info: Any = None) -> None:
         kv = platform.unwrap(self.ctx, "_ctx").storage.kv
