@@ -22,6 +22,10 @@ def test_an_error_is_told_once_and_without_frames_of_pyodide() -> None:
     assert readable(RAISED + STACK + RAISED + TWIN + REQUEST) == RAISED + "\n\n\n" + REQUEST
 
 
+def test_what_is_printed_after_an_error_stays() -> None:
+    assert readable(RAISED + STACK + RAISED + TWIN + "printed\n") == RAISED + "\n\n\nprinted\n"
+
+
 def test_events_that_fail_alike_are_told_one_by_one() -> None:
     text = RAISED + STACK + RAISED + STACK + RAISED + TWIN + REQUEST + RAISED + TWIN
     assert readable(text) == (RAISED + "\n\n\n") * 2 + REQUEST

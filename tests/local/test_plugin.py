@@ -12,6 +12,7 @@ from repository import ROOT
 
 PROJECT = Path(__file__).parent / "project"
 FAILING = "test_deliberately_failing"
+ENDLESS = "test_that_leaves_an_event_that_never_ends"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,9 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_every_test_of_the_project_holds_but_the_one_that_fails(output: str) -> None:
     verdicts = re.findall(r"^(PASSED|FAILED|ERROR) tests/test_worker.py::(\w+)", output, re.MULTILINE)
-    assert [name for verdict, name in verdicts if verdict != "PASSED"] == [FAILING], output
+    found = [(verdict, name) for verdict, name in verdicts if verdict != "PASSED"]
+    assert found == [("ERROR", ENDLESS), ("FAILED", FAILING)], output
+    assert "1 events of the test still ran 10 s after its end" in output
     assert len(verdicts) > 15
 
 

@@ -17,7 +17,8 @@ _NOISE = re.compile(
     rf"|Service bindings, Durable Object bindings, .*|.*POST {re.escape(CONTROL_PATH)} .*)\n",
     re.MULTILINE,
 )
-_RECORD = re.compile(r"^(?=✘ \[|▲ \[|\[wrangler:)", re.MULTILINE)
+# An error ends with two empty lines: what the application prints after it is another record.
+_RECORD = re.compile(r"^(?=✘ \[|▲ \[|\[wrangler:)|(?<=\n\n\n)", re.MULTILINE)
 _STACK = re.compile(r" Error\n\n?((?: +at .*\n)+)")
 _PYODIDE = re.compile(r"^.*(?:wasm://|/pyodide\.asm\.mjs:).*\n", re.MULTILINE)
 

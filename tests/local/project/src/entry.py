@@ -1,5 +1,6 @@
 """What the tests of the local host's plugin ask for."""
 
+import asyncio
 import json
 import time
 from urllib.parse import urlsplit
@@ -33,6 +34,8 @@ class Counter(DurableObject):
                 return Response(str(self.number))
             case "/alarm":
                 await storage.setAlarm(now_ms() + int(await request.text()))
+            case "/forever":
+                await asyncio.sleep(3600)
             case "/failing":
                 await storage.put("failing", True)
                 await storage.setAlarm(now_ms())

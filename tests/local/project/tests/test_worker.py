@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 from yungong_local import LocalHostError, Worker
 
@@ -138,6 +139,17 @@ def test_that_sees_nothing_of_them(worker: Worker) -> None:
     assert worker.sent("mail") == []
     time.sleep(4)  # the retry of the alarm that failed would come after 2 to 2.5 s
     assert [line for line in worker.log().splitlines() if line.startswith(("alarm", "mail", "jobs"))] == []
+
+
+def test_that_leaves_an_event_that_never_ends(worker: Worker) -> None:
+    stuck = worker.object("COUNTER", "stuck")
+    stuck.fetch("GET", "/count")
+    with pytest.raises(httpx.ReadTimeout):
+        stuck.fetch("GET", "/forever", timeout=1)
+
+
+def test_that_finds_the_worker_started_anew_and_empty(worker: Worker) -> None:
+    assert worker.object("COUNTER", "stuck").fetch("GET", "/count").text == "1"
 
 
 def test_only_the_handlers_that_a_class_has_are_declared(worker: Worker) -> None:
