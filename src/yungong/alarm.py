@@ -101,7 +101,7 @@ async def 设置持久告警(time_ms: int) -> None:
             that the caller runs in was rolled back. The alarm is unchanged.
         宿主中止: the storage failed.
     """
-    require_int("持久告警时刻", time_ms)
+    require_int("time_ms (持久告警时刻)", time_ms)
     event = durable_event()
     if not 0 <= time_ms <= MAX_TIME_MS:
         raise 豫言异常(f"持久告警时刻须在 0 至 {MAX_TIME_MS} 之间")

@@ -85,9 +85,9 @@ async def 发送队列消息(binding: str, body: str, delay_seconds: int) -> Non
         宿主中止: the binding is not permitted or not configured, an argument is longer than 16 MiB: nothing
             was sent.
     """
-    require_text("队列绑定名", binding)
-    require_text("消息体", body)
-    require_int("延迟秒数", delay_seconds)
+    require_text("binding (队列绑定名)", binding)
+    require_text("body (消息体)", body)
+    require_int("delay_seconds (延迟秒数)", delay_seconds)
     event = open_event()
     event.check_exchanged(binding, body)
     if not binding:
@@ -125,8 +125,8 @@ async def 批量发送队列消息(binding: str, messages: str) -> None:
         宿主中止: the binding is not permitted or not configured, an argument is longer than 16 MiB: nothing
             was sent.
     """
-    require_text("队列绑定名", binding)
-    require_text("批量消息", messages)
+    require_text("binding (队列绑定名)", binding)
+    require_text("messages (批量消息)", messages)
     event = open_event()
     event.check_exchanged(binding, messages)
     if not binding:
@@ -169,7 +169,7 @@ def 确认队列消息(index: int) -> None:
         豫言异常: 当前事件不是队列事件; or 队列消息序号越界.
         宿主中止: the platform refused.
     """
-    require_int("队列消息序号", index)
+    require_int("index (队列消息序号)", index)
     event = _queue_event()
     _check_index(event, index)
     try:
@@ -190,8 +190,8 @@ def 重试队列消息(index: int, delay_seconds: int) -> None:
         豫言异常: 当前事件不是队列事件; 队列消息序号越界; or 延迟秒数须在 0 至 43200 之间.
         宿主中止: the platform refused.
     """
-    require_int("队列消息序号", index)
-    require_int("延迟秒数", delay_seconds)
+    require_int("index (队列消息序号)", index)
+    require_int("delay_seconds (延迟秒数)", delay_seconds)
     event = _queue_event()
     _check_index(event, index)
     if not 0 <= delay_seconds <= MAX_DELAY_SECONDS:

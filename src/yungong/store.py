@@ -47,7 +47,7 @@ async def 读取持久仓键值(key: str) -> tuple[bool, str]:
         宿主中止: the key or the value's text is longer than 16 MiB, the value nests deeper than 32 levels, or
             the storage failed.
     """
-    require_text("键", key)
+    require_text("key (键)", key)
     event = _direct_event()
     keyvalue.check_key(event, key)
     if not event.durable.gate.open:
@@ -69,8 +69,8 @@ async def 写入持久仓键值(key: str, value: str) -> None:
             not fit into the platform's cell. The store is unchanged.
         宿主中止: an argument is longer than 16 MiB, or the storage failed.
     """
-    require_text("键", key)
-    require_text("值", value)
+    require_text("key (键)", key)
+    require_text("value (值)", value)
     event = _direct_event()
     event.check_exchanged(key, value)
     keyvalue.check_key(event, key)
@@ -94,7 +94,7 @@ async def 删除持久仓键(key: str) -> bool:
         豫言异常: the event may not write the store directly, or the key is out of range.
         宿主中止: the key is longer than 16 MiB, or the storage failed.
     """
-    require_text("键", key)
+    require_text("key (键)", key)
     event = _direct_event()
     keyvalue.check_key(event, key)
     if not event.durable.gate.open:
@@ -120,7 +120,7 @@ async def 列举持久仓键值(options: str) -> str:
         宿主中止: the options are longer than 16 MiB, a value nests deeper than 32 levels, or the storage
             failed.
     """
-    require_text("列举选项", options)
+    require_text("options (列举选项)", options)
     event = _direct_event()
     event.check_exchanged(options)
     parsed = keyvalue.parse_options(options)

@@ -108,7 +108,7 @@ async def 执行持久事务(argument: str) -> str:
         宿主中止: `argument` is longer than 16 MiB, the caller's event ran out of time, or the alarm that a
             transaction gave back could not be stored.
     """
-    require_text("事务参数", argument)
+    require_text("argument (事务参数)", argument)
     event = durable_event()
     if event.in_transaction:
         raise 豫言异常("事务处理入口内不能再启动事务")
@@ -145,7 +145,7 @@ def 完成持久事务(result: str) -> None:
             text: then a valid one may follow.
         宿主中止: `result` is longer than 16 MiB.
     """
-    require_text("事务结果", result)
+    require_text("result (事务结果)", result)
     event = _transaction_event()
     event.check_exchanged(result)
     if event.result is not None:
@@ -189,7 +189,7 @@ async def 读取持久事务键值(key: str) -> tuple[bool, str]:
         宿主中止: the key or the value's text is longer than 16 MiB, the value nests deeper than 32 levels, or
             the storage failed.
     """
-    require_text("键", key)
+    require_text("key (键)", key)
     event = _transaction_event()
     keyvalue.check_key(event, key)
     return keyvalue.get(_usable(event), key)
@@ -209,8 +209,8 @@ async def 写入持久事务键值(key: str, value: str) -> None:
             platform's cell, or the transaction was rolled back. Nothing is written.
         宿主中止: an argument is longer than 16 MiB, or the storage failed.
     """
-    require_text("键", key)
-    require_text("值", value)
+    require_text("key (键)", key)
+    require_text("value (值)", value)
     event = _transaction_event()
     event.check_exchanged(key, value)
     keyvalue.check_key(event, key)
@@ -229,7 +229,7 @@ async def 删除持久事务键(key: str) -> None:
         豫言异常: the event is no transaction, the key is out of range, or the transaction was rolled back.
         宿主中止: the key is longer than 16 MiB, or the storage failed.
     """
-    require_text("键", key)
+    require_text("key (键)", key)
     event = _transaction_event()
     keyvalue.check_key(event, key)
     keyvalue.delete(_usable(event), key)
@@ -251,7 +251,7 @@ async def 列举持久事务键值(options: str) -> str:
         宿主中止: the options are longer than 16 MiB, a value nests deeper than 32 levels, or the storage
             failed.
     """
-    require_text("列举选项", options)
+    require_text("options (列举选项)", options)
     event = _transaction_event()
     event.check_exchanged(options)
     parsed = keyvalue.parse_options(options)

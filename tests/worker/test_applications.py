@@ -214,3 +214,32 @@ def test_a_response_of_javascript_s_own_is_one(serve: Serve) -> None:
         """
     )
     assert answer == "as it is"
+
+
+@pytest.mark.parametrize("ending", ["complete", "raise"])
+def test_sql_commits_or_goes_back_with_its_transaction(serve: Serve, ending: str) -> None:
+    answer = serve(
+        """
+        app = App()
+
+        @app.on("durable-fetch")
+        async def serve(request):
+            sql = current_instance().ctx.storage.sql
+            sql.exec("CREATE TABLE rows (n)")
+            try:
+                await run_transaction('"ENDING"')
+            except YuyanError:
+                pass
+            return Response(str(sql.exec("SELECT count(*) AS n FROM rows").one()["n"]))
+
+        @app.on("durable-transaction")
+        async def transact():
+            current_instance().ctx.storage.sql.exec("INSERT INTO rows VALUES (1)")
+            if transaction_argument() == '"raise"':
+                raise ValueError
+            complete_transaction("1")
+
+        class DurableStore(DurableObject, app=app): ...
+        """.replace("ENDING", ending)
+    )
+    assert answer == ("1" if ending == "complete" else "0")
