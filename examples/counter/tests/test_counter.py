@@ -15,11 +15,11 @@ def test_counters_are_apart(worker):
 
 def test_every_socket_hears_what_is_counted(worker):
     with live(worker, "/a/live") as one, live(worker, "/a/live") as other:
-        assert one.recv() == other.recv() == "0"
+        assert one.recv(timeout=10) == other.recv(timeout=10) == "0"
         worker.fetch("POST", "/a")
-        assert one.recv() == other.recv() == "1"
+        assert one.recv(timeout=10) == other.recv(timeout=10) == "1"
         one.send("5")
-        assert one.recv() == other.recv() == "6"
+        assert one.recv(timeout=10) == other.recv(timeout=10) == "6"
 
 
 def test_a_day_is_closed_once(worker):
