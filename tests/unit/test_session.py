@@ -27,7 +27,8 @@ def test_an_estimate_counts_what_is_left_and_how_far_the_worker_is() -> None:
     quick = estimate(cases, [probe for probe in PROBES if not probe.slow], 0.01, cleans=False)
     far = estimate(cases, PROBES, 3.0, cleans=True)
     part = estimate(cases[:10], [], 0.01, cleans=False)
-    assert part.requests < near.requests < far.requests
+    assert part.requests < quick.requests < near.requests < far.requests
+    assert near.requests - quick.requests == sum(probe.requests for probe in SLOW)
     assert part.minutes < quick.minutes < near.minutes < far.minutes
     assert near.minutes * 60 > max(probe.seconds for probe in SLOW)
 

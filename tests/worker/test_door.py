@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from repository import LocalHost
+import yungong_local
+from repository import CONFIG, LocalHost
 from verifier.platform import source_digest
 
 from tests.client import call
@@ -30,6 +31,19 @@ def test_without_the_token_nobody_enters(worker: LocalHost, header: str | None) 
     answer = send(worker, SCRIPT, headers)
     assert answer.status_code == 401
     assert worker.token not in answer.text
+
+
+@pytest.mark.parametrize("secret", [None, ""])
+def test_a_worker_without_a_token_refuses_everything(secret: str | None) -> None:
+    variables = {} if secret is None else {"TOKEN": secret}
+    with yungong_local.LocalHost(CONFIG, variables=variables) as host:
+        for header in (None, "Bearer", "Bearer None", "Bearer undefined", "Bearer null", "Bearer x"):
+            headers = {} if header is None else {"Authorization": header}
+            for method, path in (("POST", "/v1/run"), ("GET", "/v1/version")):
+                answer = httpx.request(
+                    method, host.url + path, content=SCRIPT, headers=headers, timeout=60, trust_env=False
+                )
+                assert answer.status_code == 401, (header, path, answer.text)
 
 
 def test_a_wrong_token_of_the_right_length_is_refused(worker: LocalHost) -> None:

@@ -132,13 +132,13 @@ from verification import native
 ask_object, unreached = native.ask_object, []
 
 
-async def reached_at_the_second_try(name, body, request_id=None):
+async def reached_at_the_second_try(name, *asked):
     if name not in unreached:
         unreached.append(name)
         error = js.Error.new("Network connection lost.")
         error.retryable = True
         await js.Promise.reject(error)
-    return await ask_object(name, body, request_id)
+    return await ask_object(name, *asked)
 
 
 native.ask_object = reached_at_the_second_try
