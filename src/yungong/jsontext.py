@@ -48,7 +48,7 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b'"[]{}')
 # The signs of all that is refused: brackets, what begins or may spell a reserved name, digits, exponents.
 _MARKS = bytes.maketrans(b"{\\123456789E+", b"[$000000000e0")
 
-# How a Date ends in JSON text, unless an application replaces Date.prototype.toJSON; a string may look the same.
+# How a Date ends in JSON text, as long as no application replaces its toJSON; a string may look the same.
 _HAS_TIME_END = re.compile(r'\.[0-9]{3}Z"')
 
 # Everything that can be stored and is no JSON value leaves a trace in its text: null (undefined, a hole, NaN,
