@@ -25,6 +25,9 @@ __all__ = ["HostAbort", "YuyanError", "宿主中止", "豫言异常"]
 
 
 class _Coded(BaseException):
+    sent: int
+    """How many messages were sent before, on an error that `send_all` raised; no other has it."""
+
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
         code = code_of(str(self))

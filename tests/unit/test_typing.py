@@ -15,7 +15,7 @@ RIGHT = """
 from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from yungong import App
+from yungong import App, YuyanError
 from yungong.pythonic import Batch, Firing, Outgoing, Queue, Transaction, alarm, store
 
 app = App()
@@ -42,7 +42,10 @@ async def count(request: Any) -> Any:
     await alarm.set(timedelta(hours=1))
     await alarm.set(datetime.now(UTC))
     await pages.send({"total": total}, delay=timedelta(seconds=30))
-    await pages.send_all([1, "x", found, Outgoing(mixed, delay=3)])
+    try:
+        await pages.send_all([1, "x", found, Outgoing(mixed, delay=3)])
+    except YuyanError as error:
+        print(error.sent + 1, error.code.upper())
     async for key, value in store.items(page_size=10):
         print(key, value)
 

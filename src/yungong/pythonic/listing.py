@@ -16,7 +16,7 @@ DEFAULT_PAGE_SIZE = 1000
 
 # A page of this many characters is a tenth of what a listing may be: values are rarely ten times their mean.
 _GOOD_LENGTH = 800_000
-_TOO_LONG = "列举结果超过 8 MiB"
+_TOO_LONG = "list-size"
 
 
 class Range(TypedDict, total=False):
@@ -82,7 +82,7 @@ async def pages(source: Source, wanted: Range, page_size: int) -> AsyncIterator[
         try:
             text = await source.list_text(options)
         except 豫言异常 as error:
-            if not str(error).startswith(_TOO_LONG):
+            if error.code != _TOO_LONG:
                 raise
             if limit > 1:
                 size = max(1, limit // 4)
