@@ -192,5 +192,7 @@ class App:
             return self._start(*request or (None,))
         handler = self._handlers.get(kind)
         if handler is None:
-            raise LookupError(f"应用没有登记事件种类 {kind} 的处理入口")
+            error = LookupError(f"应用没有登记事件种类 {kind} 的处理入口")
+            error.add_note(f"no handler is registered for {kind} events: decorate one with @app.on({kind!r})")
+            raise error
         return handler(*request)

@@ -41,12 +41,14 @@ CODES: Final = (
     Code(
         "wrong-event",
         "当前事件不属于持久对象|当前事件不是",
-        "call it in an event of the kind that it belongs to; give later work to wait_until",
+        "call it in an event of its kind: the store, alarms and transactions in those of a Durable Object,"
+        " which env.BINDING.getByName(name) reaches; give later work to wait_until",
     ),
     Code(
         "in-transaction",
         "事务处理入口内不能",
-        "in a transaction's handler use the transaction_… functions, and start no other transaction",
+        "in a transaction's handler use the transaction_… functions, or transaction.get and so on with Python"
+        " values, and start no other transaction",
     ),
     Code(
         "transaction-over",
@@ -88,7 +90,9 @@ CODES: Final = (
         "the value was written past this package; flatten it to 32 levels",
     ),
     Code(
-        "list-options", "列举选项", "pass a JSON object with prefix, start, startAfter, end, limit, reverse"
+        "list-options",
+        "列举选项",
+        "pass a JSON object with prefix, start or startAfter, end, limit (from 1), reverse",
     ),
     Code("list-size", "列举结果超过", "page with limit and startAfter"),
     Code(
@@ -100,7 +104,8 @@ CODES: Final = (
     Code(
         "queue-not-permitted",
         "队列绑定 .* 未获许可",
-        "the deployment does not permit this queue; add it to [vars] PERMITS.QUEUE in wrangler.toml",
+        "the deployment does not permit this queue; add it to [vars] PERMITS.QUEUE in wrangler.toml, if it is"
+        " the binding of a [[queues.producers]] there",
     ),
     Code(
         "queue-not-configured",
@@ -110,7 +115,7 @@ CODES: Final = (
     Code(
         "queue-delay",
         "延迟秒数须在|批量消息的 delaySeconds",
-        "give whole seconds from 0 to the limit in the sentence",
+        "give whole seconds from 0 to 43200, twelve hours",
     ),
     Code(
         "queue-refused",
@@ -135,7 +140,8 @@ CODES: Final = (
     Code(
         "message-batch",
         "批量消息",
-        "pass a JSON array of 1 to 100 objects, each with body and at most delaySeconds",
+        "pass a JSON array of 1 to 100 objects, each with body and at most delaySeconds; send_all takes any"
+        " number of messages",
     ),
     Code(
         "message-index",

@@ -179,7 +179,9 @@ async def _enter(instance: Worker | DurableObject, event: Event, *arguments: Any
     value = await run(event, instance._app.enter, event.kind, *arguments)
     if event.kind in RESPONDING and not platform.is_response(value):
         name, given = instance._app.handler_name(event.kind), type(value).__name__
-        raise TypeError(f"事件种类 {event.kind} 的处理入口 {name} 须返回 Response，而它返回了 {given}")
+        error = TypeError(f"事件种类 {event.kind} 的处理入口 {name} 须返回 Response，而它返回了 {given}")
+        error.add_note(f"the handler {name} of a {event.kind} event must return a workers.Response")
+        raise error
     return value
 
 

@@ -66,7 +66,10 @@ def _read_limits(text: str | None) -> dict[str, int]:
         raise ValueError(f"EXECUTION_CONFIG.{_LIMITS} must be an object, not {limits!r}")
     for kind, limit in limits.items():
         if kind != _DEFAULT and kind not in EXCLUSIVE and kind not in KINDS:
-            raise ValueError(f"EXECUTION_CONFIG.{_LIMITS} names the unknown event kind {kind!r}")
+            known = ", ".join((_DEFAULT, *KINDS))
+            raise ValueError(
+                f"EXECUTION_CONFIG.{_LIMITS} names the unknown event kind {kind!r}; there are {known}"
+            )
         highest = MAX_EXCLUSIVE_LIMIT_MS if kind in EXCLUSIVE else MAX_LIMIT_MS
         if type(limit) is not int or not 1 <= limit <= highest:
             raise ValueError(

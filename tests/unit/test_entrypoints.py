@@ -81,7 +81,7 @@ def test_what_is_no_method_cannot_be_decorated() -> None:
         def alarm() -> None: ...
 
 
-def test_the_deployed_classes_add_no_method() -> None:
+def test_the_deployed_classes_add_no_method_but_these() -> None:
     classes = [node for node in ast.parse(ENTRY.read_text("utf-8")).body if isinstance(node, ast.ClassDef)]
     methods = {
         node.name: {
@@ -91,7 +91,8 @@ def test_the_deployed_classes_add_no_method() -> None:
     }
     assert methods == {
         "Default": {"__init__", "fetch", "queue"},
-        "DurableStore": {"__init__", "fetch"},
+        # Behind the door of an object: see above.
+        "DurableStore": {"__init__", "_answer", "_enter_method", "fetch", "run_script", "webSocketMessage"},
     }
 
 

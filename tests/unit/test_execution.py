@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from yungong.execution import Execution, read_execution
+from yungong.kinds import KINDS
 
 OTHER_KINDS = ("fetch", "durable-fetch", "durable-alarm", "queue", "scheduled")
 EXCLUSIVE_KINDS = ("durable-transaction", "durable-block")
@@ -96,7 +97,8 @@ def test_wrong_permits_are_refused_with_what_is_wrong(permits: str, sentence: st
         ('{"事件时限毫秒": 30000}', "EXECUTION_CONFIG.事件时限毫秒 must be an object, not 30000"),
         (
             '{"事件时限毫秒": {"durable_alarm": 1}}',
-            "EXECUTION_CONFIG.事件时限毫秒 names the unknown event kind 'durable_alarm'",
+            "EXECUTION_CONFIG.事件时限毫秒 names the unknown event kind 'durable_alarm'; there are 默认, "
+            + ", ".join(KINDS),
         ),
     ],
 )

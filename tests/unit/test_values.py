@@ -63,7 +63,7 @@ REFUSED: list[tuple[Any, str]] = [
     (Items(), "an Items is no JSON value; write list(value)"),
     (OrderedDict(), "an OrderedDict is no JSON value; write dict(value)"),
     (Counter(), "a Counter is no JSON value; write dict(value)"),
-    (Decimal(1), "a Decimal is no JSON value"),
+    (Decimal(1), "a Decimal is no JSON value; write str(value)"),
     (uuid.UUID(int=1), "a UUID is no JSON value"),
     (1j, "a complex is no JSON value"),
     (object(), "an object is no JSON value"),

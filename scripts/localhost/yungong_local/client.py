@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
 
+from yungong_local import configuration
 from yungong_local.errors import LocalHostError
 from yungong_local.server import LocalHost
 
@@ -19,6 +20,7 @@ SETTLE_SECONDS = 10.0
 """How long the end of a test waits for what its events still do."""
 
 _POLL_SECONDS = 0.02
+_QUIET_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ class Worker:
         self._http = httpx.Client(base_url=host.url, timeout=REQUEST_SECONDS, trust_env=False)
         self._fresh = secrets.token_hex(4)
         self._shared: list[dict[str, str]] = []
+        host.await_log(_QUIET_SECONDS)  # what the test before printed is not this one's
         self._log_start = len(host.log())
 
     def __enter__(self) -> Self:
@@ -127,19 +130,39 @@ class Worker:
             binding: the name in [[durable_objects.bindings]].
             name: within this test it names one object, which no other test has.
             shared: whether the name is taken as it is, and what is stored outlives the test.
+
+        Raises:
+            LocalHostError: the configuration has no such binding.
         """
+        _require("[[durable_objects.bindings]]", binding, configuration.object_bindings(self.host.config))
         if shared:
             self._shared.append({"binding": binding, "name": name})
             return WorkerObject(self, binding, name)
         return WorkerObject(self, binding, f"{name}-{self._fresh}")
 
     def sent(self, queue: str) -> list[Any]:
-        """Return the bodies that the Worker has sent to `queue` in this test, in order, read as JSON."""
+        """Return the bodies that the Worker has sent to `queue` in this test, in order, read as JSON.
+
+        Raises:
+            LocalHostError: the configuration has no producer for a queue of that name.
+        """
+        producers = configuration.producer_bindings(self.host.config)
+        _require("queue of [[queues.producers]]", queue, producers.values(), producers)
         bodies: list[Any] = self.host.control("sent", queue=queue)
         return bodies
 
     def deliver(self, queue: str, bodies: Iterable[Any]) -> Delivery:
-        """Give the Worker's queue handler one batch and return how it ended; nothing is redelivered."""
+        """Give the Worker's queue handler one batch and return how it ended; nothing is redelivered.
+
+        Raises:
+            TypeError: `bodies` is a text or a mapping, and no list of bodies.
+            LocalHostError: the configuration has no consumer for a queue of that name.
+        """
+        if isinstance(bodies, str | Mapping):
+            raise TypeError(f"bodies must be a list of JSON values, not one {type(bodies).__name__}")
+        consumers = [one["queue"] for one in self.host.config.get("queues", {}).get("consumers", [])]
+        producers = configuration.producer_bindings(self.host.config)
+        _require("queue of [[queues.consumers]]", queue, consumers, producers)
         result = self.host.control("deliver", queue=queue, bodies=list(bodies), seconds=REQUEST_SECONDS)
         return Delivery(
             outcome=result["outcome"],
@@ -168,6 +191,15 @@ class Worker:
         self.host.control("wipe", touched=touched, shared=self._shared)
         if running:
             raise LocalHostError(f"{running} events of the test still ran {SETTLE_SECONDS:g} s after its end")
+
+
+def _require(what: str, name: str, names: Iterable[str], bindings: Mapping[str, str] | None = None) -> None:
+    known = sorted(set(names))
+    if name not in known:
+        hint = (
+            f"; {name} is a binding, its queue is {bindings[name]}" if bindings and name in bindings else ""
+        )
+        raise LocalHostError(f"no {what} is named {name!r}: there are {', '.join(known) or 'none'}{hint}")
 
 
 def _index(message_id: str) -> int:

@@ -13,6 +13,7 @@ from yungong_local.errors import LocalHostError
 from yungong_local.server import LocalHost
 
 _SETTING = "worker_config"
+_QUIET_SECONDS = 0.3
 _worker = pytest.StashKey[Worker]()
 
 
@@ -46,6 +47,7 @@ def pytest_runtest_makereport(
     report = yield
     running = item.stash.get(_worker, None)
     if report.failed and running is not None:
+        running.host.await_log(_QUIET_SECONDS)
         report.sections.append(("the Worker's log", running.log()))
     return report
 

@@ -32,6 +32,7 @@ OBJECT_HEADER = "yungong-local-object"
 
 _STOP_SECONDS = 3.0
 _POLL_SECONDS = 0.05
+_LOG_SECONDS = 3.0
 
 _RELOADED = "Local server updated and ready"
 
@@ -267,6 +268,13 @@ class LocalHost:
         except FileNotFoundError:
             text = ""
         return self._log + readable(text)
+
+    def await_log(self, quiet_s: float) -> None:
+        """Returns when nothing has been printed for `quiet_s`: wrangler prints some milliseconds late."""
+        log = self._instance.folder / "log.txt"
+        deadline = time.monotonic() + _LOG_SECONDS
+        while time.time() - log.stat().st_mtime < quiet_s and time.monotonic() < deadline:
+            time.sleep(quiet_s / 5)
 
     def workerd_pid(self) -> int:
         """The process that runs the Worker (wrangler has another workerd in front of it)."""

@@ -122,5 +122,8 @@ class Consumers:
         name = cast("QueueEvent", open_event()).batch.queue
         handler = self._handlers.get(name) or self._handlers.get(None)
         if handler is None:
-            raise LookupError(f"应用没有登记队列 {name} 的消费入口")
+            error = LookupError(f"应用没有登记队列 {name} 的消费入口")
+            queues = ", ".join(map(repr, self._handlers))
+            error.add_note(f"no handler is registered for the queue {name!r}, but for {queues}")
+            raise error
         return handler(Batch(name))

@@ -81,6 +81,8 @@ def _described(value: Any) -> str:
 
 def _instead(value: Any) -> str:
     """Return what to write for `value`, the text of a sentence's end; empty where nobody can know."""
+    from decimal import Decimal  # here, where a start does not pay for it
+
     expression = ""
     if isinstance(value, Enum):
         expression = "value.value"
@@ -92,6 +94,8 @@ def _instead(value: Any) -> str:
         expression = "value.isoformat()"
     elif isinstance(value, timedelta):
         expression = "value.total_seconds()"
+    elif isinstance(value, Decimal):
+        expression = "str(value)"
     elif isinstance(value, (bytes, bytearray, memoryview)):
         expression = "base64.b64encode(value).decode()"
     elif isinstance(value, (tuple, set, frozenset, list)):
