@@ -59,7 +59,8 @@ def test_every_timer_is_cleared_when_its_event_is_over(serve: Serve) -> None:
                 return Response(json.dumps([len(made), len(cleared)]))
         """
     )
-    assert answer == "[9, 9]"
+    made, cleared = json.loads(answer)
+    assert made == cleared >= 9  # one more where the gate has given the platform a turn
 
 
 def test_minus_zero_is_stored_as_javascript_would(serve: Serve) -> None:
