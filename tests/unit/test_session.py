@@ -1,6 +1,8 @@
 """What a run tells beforehand, what it comes to, and when a case has another try."""
 
 import asyncio
+import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,11 +11,14 @@ import pytest
 from verifier import run
 from verifier.__main__ import status_of
 from verifier.cases import Case, Exchange, load
+from verifier.cleaning import clear
 from verifier.client import Client
 from verifier.estimate import estimate
 from verifier.platform import Platform
 from verifier.probes import PROBES
 from verifier.probes.shape import Result, differs, holds
+from verifier.probing import Prober
+from verifier.record import Record
 from verifier.run import Outcome, Runner, Verdict
 from verifier.session import Findings
 
@@ -75,3 +80,28 @@ def test_a_case_that_a_slow_request_made_miss_its_moment_is_run_again(
     assert outcome.verdict == "holds", outcome
     assert "run again, for a request took more than" in outcome.detail
     assert "late" in outcome.detail
+
+
+def test_a_settled_probe_is_not_measured_again() -> None:
+    async def measure(_: Any) -> Any:
+        raise AssertionError
+
+    probe = replace(PROBES[0], measure=measure, judge=lambda measurement: holds(str(measurement), ""))
+    record = Record(None, {})
+    record.settled[probe.id] = {"measurement": {"known": 1}, "seconds": 2.5}
+    unasked: Any = None
+    (result,) = asyncio.run(Prober(unasked, {}, record).run_all([probe]))
+    assert (result.judged.detail["en"], result.seconds) == ("{'known': 1}", 2.5)
+
+
+def test_an_object_that_does_not_stay_empty_is_named() -> None:
+    async def worker(request: httpx.Request) -> httpx.Response:
+        written = "[]" if json.loads(request.content)["object"] == "quiet" else '[["k",1]]'
+        results = [{"value": None}, {"value": None}, {"value": written}, {"value": [False, 0]}]
+        return httpx.Response(200, json={"results": results})
+
+    async def left() -> list[str]:
+        async with Client("https://worker.example", "t", httpx.MockTransport(worker)) as client:
+            return await clear(client, Record(None, {}), ["busy", "quiet"])
+
+    assert asyncio.run(left()) == ["busy"]
