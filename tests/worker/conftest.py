@@ -64,6 +64,6 @@ def serve(start: Start) -> Serve:
 
     def serving(application: str, binding: str = "DURABLE_STORE", **options: Any) -> str:
         host = start(ENTRY.format(application=dedent(application), binding=binding), **options)
-        return httpx.get(f"{host.url}/object", timeout=30, trust_env=False).text
+        return httpx.get(f"{host.url}/object", timeout=300, trust_env=False).text
 
     return serving

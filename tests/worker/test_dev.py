@@ -45,7 +45,7 @@ def test_dev_serves_the_worker_until_it_is_interrupted(tmp_path: Path) -> None:
             f"http://127.0.0.1:{port}/v1/run",
             headers={"Authorization": "Bearer dev-token"},
             json={"object": "dev", "event": "durable-fetch", "steps": [{"kind": True}]},
-            timeout=30,
+            timeout=300,
             trust_env=False,
         )
         assert answer.json() == {"results": [{"value": "durable-fetch"}]}
