@@ -9,6 +9,7 @@ import httpx
 import pytest
 from repository import LocalHost, worker_source
 
+from tests.client import HANGING_SECONDS
 from tests.conftest import logged
 
 
@@ -64,6 +65,6 @@ def serve(start: Start) -> Serve:
 
     def serving(application: str, binding: str = "DURABLE_STORE", **options: Any) -> str:
         host = start(ENTRY.format(application=dedent(application), binding=binding), **options)
-        return httpx.get(f"{host.url}/object", timeout=300, trust_env=False).text
+        return httpx.get(f"{host.url}/object", timeout=HANGING_SECONDS, trust_env=False).text
 
     return serving

@@ -8,6 +8,8 @@ from pathlib import Path
 import httpx
 from repository import LocalHost
 
+from tests.client import HANGING_SECONDS
+
 from .scripts import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +47,7 @@ def test_dev_serves_the_worker_until_it_is_interrupted(tmp_path: Path) -> None:
             f"http://127.0.0.1:{port}/v1/run",
             headers={"Authorization": "Bearer dev-token"},
             json={"object": "dev", "event": "durable-fetch", "steps": [{"kind": True}]},
-            timeout=300,
+            timeout=HANGING_SECONDS,
             trust_env=False,
         )
         assert answer.json() == {"results": [{"value": "durable-fetch"}]}

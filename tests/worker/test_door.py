@@ -9,7 +9,7 @@ import yungong_local
 from repository import CONFIG, LocalHost
 from verifier.platform import source_digest
 
-from tests.client import call
+from tests.client import HANGING_SECONDS, call
 
 from .scripts import fresh, post, run
 
@@ -19,7 +19,9 @@ SCRIPT = json.dumps({"object": "door", "event": "durable-fetch", "steps": [{"kin
 def send(
     worker: LocalHost, body: str | bytes, headers: dict[str, str], path: str = "/v1/run"
 ) -> httpx.Response:
-    return httpx.post(worker.url + path, content=body, headers=headers, timeout=300, trust_env=False)
+    return httpx.post(
+        worker.url + path, content=body, headers=headers, timeout=HANGING_SECONDS, trust_env=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,12 @@ def test_a_worker_without_a_token_refuses_everything(secret: str | None) -> None
             headers = {} if header is None else {"Authorization": header}
             for method, path in (("POST", "/v1/run"), ("GET", "/v1/version")):
                 answer = httpx.request(
-                    method, host.url + path, content=SCRIPT, headers=headers, timeout=300, trust_env=False
+                    method,
+                    host.url + path,
+                    content=SCRIPT,
+                    headers=headers,
+                    timeout=HANGING_SECONDS,
+                    trust_env=False,
                 )
                 assert answer.status_code == 401, (header, path, answer.text)
 
@@ -59,7 +66,9 @@ def test_the_scheme_may_be_in_any_case(worker: LocalHost, scheme: str) -> None:
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS", "PROPFIND", "MKCOL", "LOCK", "SEARCH"])
 def test_any_other_method_ends_with_405(worker: LocalHost, method: str) -> None:
     headers = {"Authorization": f"Bearer {worker.token}"}
-    answer = httpx.request(method, f"{worker.url}/v1/run", headers=headers, timeout=300, trust_env=False)
+    answer = httpx.request(
+        method, f"{worker.url}/v1/run", headers=headers, timeout=HANGING_SECONDS, trust_env=False
+    )
     assert answer.status_code == 405
     assert answer.headers["allow"] == "POST"
     assert "Traceback" not in answer.text
@@ -68,7 +77,9 @@ def test_any_other_method_ends_with_405(worker: LocalHost, method: str) -> None:
 def test_the_version_is_told_to_whom_has_the_token(worker: LocalHost) -> None:
     assert httpx.get(f"{worker.url}/v1/version", trust_env=False).status_code == 401
     headers = {"Authorization": f"Bearer {worker.token}"}
-    told = httpx.get(f"{worker.url}/v1/version", headers=headers, timeout=300, trust_env=False).json()
+    told = httpx.get(
+        f"{worker.url}/v1/version", headers=headers, timeout=HANGING_SECONDS, trust_env=False
+    ).json()
     assert told["source"] == source_digest()
     assert told["python"].startswith("3.")
 

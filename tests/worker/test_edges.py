@@ -63,8 +63,7 @@ def test_every_timer_is_cleared_when_its_event_is_over(serve: Serve) -> None:
                 return Response(json.dumps([len(made), len(cleared)]))
         """
     )
-    made, cleared = json.loads(answer)
-    assert made == cleared == 9
+    assert answer == "[9, 9]"
 
 
 def test_minus_zero_is_stored_as_javascript_would(serve: Serve) -> None:

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from repository import LocalHost, worker_source
 
+from tests.client import HANGING_SECONDS
 from tests.conftest import logged
 
 from .scripts import eventually
@@ -138,8 +139,8 @@ def host(pytestconfig: pytest.Config) -> Iterator[LocalHost]:
 def told(host: LocalHost, way: str) -> str:
     """Let something fail, and return all that the log then tells of it."""
     start = len(host.log())
-    httpx.get(f"{host.url}/{way}-mark", timeout=300, trust_env=False)
-    httpx.get(f"{host.url}/cancelled-after", timeout=300, trust_env=False)
+    httpx.get(f"{host.url}/{way}-mark", timeout=HANGING_SECONDS, trust_env=False)
+    httpx.get(f"{host.url}/cancelled-after", timeout=HANGING_SECONDS, trust_env=False)
     log: str = eventually("the next request's line", 30, lambda: after(host.log()[start:]))
     return log
 
@@ -164,7 +165,7 @@ def test_what_is_handled_is_not_told(host: LocalHost, way: str) -> None:
 
 def test_a_batch_that_failed_is_told_once(host: LocalHost) -> None:
     start = len(host.log())
-    httpx.get(f"{host.url}/batch-mark", timeout=300, trust_env=False)
+    httpx.get(f"{host.url}/batch-mark", timeout=HANGING_SECONDS, trust_env=False)
 
     def deliveries_and_errors() -> tuple[int, int]:
         log = host.log()[start:]

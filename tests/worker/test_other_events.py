@@ -11,6 +11,7 @@ import pytest
 from repository import LocalHost, worker_source
 from websockets.sync.client import ClientConnection, connect
 
+from tests.client import HANGING_SECONDS
 from tests.conftest import logged
 
 from .scripts import eventually, fresh
@@ -39,7 +40,9 @@ def host(pytestconfig: pytest.Config) -> Iterator[LocalHost]:
 
 def rpc(host: LocalHost, name: str, method: str, *arguments: Any) -> Any:
     """Call a method of an object over RPC, through JavaScript's own stub: its result, or its error's text."""
-    answer = httpx.post(f"{host.url}/{name}", json=[method, *arguments], timeout=300, trust_env=False).json()
+    answer = httpx.post(
+        f"{host.url}/{name}", json=[method, *arguments], timeout=HANGING_SECONDS, trust_env=False
+    ).json()
     return answer["error"] if isinstance(answer, dict) else answer[0]
 
 
@@ -152,7 +155,7 @@ def test_cron_enters_the_application(host: LocalHost, cron: str) -> None:
     answer = httpx.get(
         f"{host.url}/cdn-cgi/handler/scheduled",
         params={"cron": cron, "time": "1900000000000"},
-        timeout=300,
+        timeout=HANGING_SECONDS,
         trust_env=False,
     )
     assert (answer.status_code, answer.text) == (200, "ok")

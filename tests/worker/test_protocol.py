@@ -8,7 +8,7 @@ import httpx
 from repository import LocalHost
 from verifier.schema import problem, schema
 
-from tests.client import call
+from tests.client import HANGING_SECONDS, call
 
 from .scripts import fresh, post
 
@@ -87,7 +87,7 @@ def test_the_worker_and_the_schema_accept_the_same_steps(worker: LocalHost) -> N
         tried[name] = call(name)
     headers = {"Authorization": f"Bearer {worker.token}"}
     verdicts = {True: 0, False: 0}
-    with httpx.Client(headers=headers, timeout=300, trust_env=False) as client:
+    with httpx.Client(headers=headers, timeout=HANGING_SECONDS, trust_env=False) as client:
         for step in tried.values():
             told = problem(step, "protocol", "step")
             assert accepted(worker, client, step) == (told is None), (step, told)
@@ -103,5 +103,5 @@ def test_what_the_worker_answers_is_the_protocol_s(worker: LocalHost) -> None:
     assert {"error" in result for result in answer.json()["results"]} == {True, False}
     assert problem(post(worker, name, [{"raise": "x"}]).json(), "protocol", "aborted") is None
     headers = {"Authorization": f"Bearer {worker.token}"}
-    version = httpx.get(f"{worker.url}/v1/version", headers=headers, timeout=300, trust_env=False)
+    version = httpx.get(f"{worker.url}/v1/version", headers=headers, timeout=HANGING_SECONDS, trust_env=False)
     assert problem(version.json(), "protocol", "version") is None

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repository import ROOT, LocalHost
 
-from tests.client import call
+from tests.client import HANGING_SECONDS, call
 from tests.values import BOTH, VALUES, from_javascript, shown
 
 from .conftest import Serve, Start
@@ -124,7 +124,9 @@ def test_a_transaction_commits_what_it_returns_and_rolls_back_what_it_raises(ans
 def test_the_readmes_first_example_runs_as_it_stands(start: Start) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     host = start(readme.partition("```python\n")[2].partition("```")[0])
-    first, second = (httpx.get(host.url, timeout=300, trust_env=False).json()["total"] for _ in range(2))
+    first, second = (
+        httpx.get(host.url, timeout=HANGING_SECONDS, trust_env=False).json()["total"] for _ in range(2)
+    )
     assert second == first + 2
     eventually("both totals are consumed", 30, lambda: f"visits: {second}" in host.log())
     assert f"visits: {first}" in host.log()
@@ -324,7 +326,7 @@ def test_a_batch_is_consumed_by_the_consumer_of_its_queue(start: Start) -> None:
         },
         variables={"PERMITS": {"QUEUE": ["PAGE_QUEUE", "OTHER_QUEUE"]}},
     )
-    assert httpx.get(f"{host.url}/send", timeout=300, trust_env=False).json() == [
+    assert httpx.get(f"{host.url}/send", timeout=HANGING_SECONDS, trust_env=False).json() == [
         [
             ["any yungong-pages", "again", 1],
             ["any yungong-pages", "again", 2],
