@@ -74,7 +74,7 @@ class Retrying:
 
     @property
     def retry_ms(self) -> int:
-        """When the retry comes at the earliest."""
+        """When the retry comes at the earliest, give or take what a turn of the platform's loop lasts."""
         return self.failed_ms + (FIRST_WAIT_MS << self.platform_retries)
 
     @property

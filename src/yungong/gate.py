@@ -23,7 +23,7 @@ from . import platform
 
 # Held for so long since the platform's last turn, the object is given one, which lasts at least so long:
 # enough for the caller of the transaction that has ended to wait for a millisecond, and then to go first.
-HELD_S = 0.02
+HELD_S = 0.05
 TURN_MS = 2
 
 

@@ -276,7 +276,7 @@ class _Attempt:
     roll back, and the error is raised again outside.
     """
 
-    __slots__ = ("_began_s", "_caller", "_context", "_event", "_failure", "_over", "answer")
+    __slots__ = ("_began_s", "_caller", "_context", "_event", "_failure", "_over", "_refusal", "answer")
 
     def __init__(self, caller: DurableEvent, argument: str) -> None:
         self.answer: asyncio.Future[str] = asyncio.Future()
@@ -286,7 +286,8 @@ class _Attempt:
         self._failure: BaseException | None = None
         self._context: Context
         self._began_s: float
-        self._over: platform.Promise
+        self._over: platform.Promise | None = None
+        self._refusal: BaseException | None = None
 
     async def run(self) -> None:
         """Carry the transaction out when the object is free, then tell the caller."""
@@ -332,11 +333,15 @@ class _Attempt:
         """Start the handler; called by JavaScript, which waits for the promise that this returns."""
         event, caller = self._event, self._caller
         event.raw = raw
-        self._over = platform.Promise()
         # The platform counts its 30 seconds from about when it was asked.
         remaining_ms = max((caller.deadline_s - self._began_s) * 1000, 0)
         limit_ms = min(event.execution.limit_ms(KIND), remaining_ms)
         Run(event, event.app.enter, (KIND,), limit_ms, self._end_handler, self._context, self._began_s)
+        if event.closed and self._refusal is None:
+            return None  # most handlers never wait, and need no promise
+        self._over = platform.Promise()
+        if self._refusal is not None:
+            self._over.reject(self._refusal)
         return self._over.js
 
     def _end_handler(self, run: Run) -> None:
@@ -360,9 +365,12 @@ class _Attempt:
             try:
                 event.roll_back()
             except platform.ERRORS as error:  # then the platform must not take it for done
-                self._over.reject(error)
-                return
-        self._over.resolve()
+                self._refusal = error
+        if self._over is not None:
+            if self._refusal is None:
+                self._over.resolve()
+            else:
+                self._over.reject(self._refusal)
 
 
 def _is_json_text(text: str) -> bool:

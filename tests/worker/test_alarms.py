@@ -226,18 +226,21 @@ def test_neither_a_restart_nor_a_kill_starts_the_count_again(own: LocalHost) -> 
 
 
 def test_the_time_of_a_pending_retry_is_told(worker: LocalHost) -> None:
-    """It comes not before, and the platform itself does not tell it."""
+    """The platform itself does not tell it, and counts from its own turn, begun before the failure."""
     name = fresh()
     set_ms = now_ms()
     run(worker, name, FAILING, call("set_alarm", 0))
-    for failures in (1, 2):
-        await_firings(worker, name, failures)
-        (is_set, told_ms), platform_ms = run(worker, name, call("get_alarm"), {"native": "alarm"})
+    for count in (1, 2):
+        await_firings(worker, name, count)
+        log, (is_set, told_ms), platform_ms = run(
+            worker, name, call("store_get", "log:alarm"), call("get_alarm"), {"native": "alarm"}
+        )
         asked_ms = now_ms()
+        failures = len(json.loads(log[1]))  # on a loaded machine the next retry may be over already
         assert is_set
         assert platform_ms is None or platform_ms < asked_ms
         waits_ms = [2000 * 2**retry for retry in range(failures)]
-        assert set_ms + sum(waits_ms) <= told_ms <= asked_ms + waits_ms[-1]
+        assert set_ms + sum(waits_ms) - 1000 <= told_ms <= asked_ms + waits_ms[-1]
         await_firings(worker, name, failures + 1)
-        assert now_ms() >= told_ms
+        assert now_ms() >= told_ms - 1000
     run(worker, name, call("delete_alarm"))

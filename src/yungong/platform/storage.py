@@ -28,7 +28,7 @@ MAX_LIST_LIMIT = 2**31 - 1
 class Storage:
     """The storage of one SQLite-backed object: synchronous keys and values, alarms, transactions."""
 
-    __slots__ = ("_array_from", "_kv", "_list", "_raw", "_sql", "delete", "get", "put")
+    __slots__ = ("_array_from", "_kv", "_list", "_raw", "_sql", "_transaction", "delete", "get", "put")
 
     get: Callable[[str], JsValue]
     """Return the value under a key; None where there is none."""
@@ -46,6 +46,7 @@ class Storage:
         self._raw: DurableObjectStorage = state.storage
         self._sql = self._raw.sql
         self.size()  # on the older backend everything is there, and throws at first use
+        self._transaction = self._raw.transaction
         kv = self._kv = self._raw.kv
         self.get, self.put, self.delete, self._list = kv.get, kv.put, kv.delete, kv.list
         self._array_from = engine().array_from
@@ -72,7 +73,7 @@ class Storage:
 
     def transaction(self, closure: Callable[[DurableObjectTransaction], Any]) -> JsPromise[None]:
         """Run `closure` in a transaction that ends when the promise it returns, or it itself, has."""
-        return self._raw.transaction(create_once_callable(closure))
+        return self._transaction(create_once_callable(closure))
 
     @property
     def alarms(self) -> DurableObjectStorage:
