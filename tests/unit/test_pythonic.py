@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import sys
+import tracemalloc
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -94,6 +95,30 @@ async def test_a_page_is_asked_for_when_the_one_before_is_given_out() -> None:
     assert len(listed.asked) == 3  # the last one was not full
     limited = [key async for key, _ in pages(listed.source, {"limit": 5, "reverse": True}, 2)]
     assert limited == ["09", "08", "07", "06", "05"]
+
+
+async def test_pages_hold_one_page_at_most() -> None:
+    """Nothing is left of a page when the next is asked for, and its text is gone before it is given out."""
+    value = json.dumps({"text": ["x" * 1000] * 5})
+    asked: list[int] = []
+    given_out: list[int] = []
+
+    async def list_text(options: str) -> str:
+        asked.append(tracemalloc.get_traced_memory()[0])
+        first = int(json.loads(options).get("startAfter", "k0")[1:]) + 1
+        found = (f'["k{n}",{value}]' for n in range(first, min(first + 100, 2001)))
+        return f"[{','.join(found)}]"
+
+    tracemalloc.start()
+    try:
+        async for _ in pages(Listed({}, 0).source._replace(list_text=list_text), {}, 100):
+            given_out.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    page_bytes = 100 * len(value)
+    assert len(given_out) == 2000
+    assert max(given_out) - asked[0] < 1.5 * page_bytes
+    assert max(asked) - asked[0] < 0.5 * page_bytes
 
 
 async def test_another_error_of_a_listing_is_raised() -> None:
