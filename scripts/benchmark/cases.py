@@ -106,13 +106,22 @@ def _value_cases(size: str, *, doubtful: bool) -> list[Case]:
     if size == "1.2 KB" and not doubtful:
         targets.append(Target("yungong", "slower", 1.4, of="pythonic"))
     return [
-        Case("get a value", label, text, _value_lanes("get", "get_value", stored=True), tuple(targets)),
-        Case("put a value", label, text, _value_lanes("put", "put"), tuple(targets)),
+        Case(
+            "get a value",
+            label,
+            text,
+            _value_lanes("get", "get_value", "get_value", stored=True),
+            tuple(targets),
+        ),
+        Case("put a value", label, text, _value_lanes("put", "put", "put_value"), tuple(targets)),
     ]
 
 
-def _value_lanes(operation: str, of_sdk: str, *, stored: bool = False) -> dict[str, Lane]:
-    return _lanes(operation, "yungong", "pythonic", stored=stored) | {"sdk": Lane("sdk", of_sdk, stored)}
+def _value_lanes(operation: str, of_sdk: str, of_kv: str, *, stored: bool = False) -> dict[str, Lane]:
+    return _lanes(operation, "yungong", "pythonic", stored=stored) | {
+        "sdk": Lane("sdk", of_sdk, stored),
+        "kv": Lane("kv", of_kv, stored),
+    }
 
 
 def _delete_case(size: str) -> Case:
@@ -193,14 +202,14 @@ CASES: tuple[Case, ...] = (
         "transaction",
         "4 + 4 of 70 B",
         _small,
-        _lanes("transaction"),
+        _lanes("transaction", *_STORE_WAYS),
         (Target("sdk", "faster", 5),),
     ),
     Case(
         "transaction",
         "4 + 4 of 1.2 KB",
         partial(payloads.text, 1_200),
-        _lanes("transaction"),
+        _lanes("transaction", *_STORE_WAYS),
         (Target("sdk", "faster", 2.5, 3),),
     ),
     # With Python values: the SDK's own dicts, where the rows above make JSON text of them.
@@ -209,7 +218,7 @@ CASES: tuple[Case, ...] = (
         "list values",
         "100 of 70 B",
         _small,
-        _value_lanes("listing", "listing_values"),
+        _value_lanes("listing", "listing_values", "listing_values"),
         _NEVER_SLOWER,
         object="listed",
     ),
@@ -217,7 +226,7 @@ CASES: tuple[Case, ...] = (
         "transaction on values",
         "4 + 4 of 70 B",
         _small,
-        _value_lanes("transaction", "transaction_values"),
+        _value_lanes("transaction", "transaction_values", "transaction_values"),
         _NEVER_SLOWER,
     ),
     Case("get_alarm", "", _small, _lanes("get_alarm"), (Target("raw", "slower", 1.2),)),
