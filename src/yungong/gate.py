@@ -50,11 +50,13 @@ class Gate:
         "_round",
         "_taken",
         "_transactions",
+        "_turn",
     )
 
     def __init__(self) -> None:
         self._taken = False  # a transaction, or an operation that must not be interleaved, has the object
-        self._resting: platform.Timer | None = None  # the platform has its turn
+        self._resting = False  # the platform has its turn
+        self._turn: platform.Timer | None = None
         self._passing = 0  # operations that have been let through and have not run yet
         self._round: deque[_Waiting] = deque()  # operations that go before the next transaction
         self._operations: deque[_Waiting] = deque()
@@ -90,7 +92,8 @@ class Gate:
         self._held_s += now_s - self._began_s
         if self._held_s >= HELD_S:
             self._held_s = 0.0
-            self._resting = platform.Timer(TURN_MS, self._end_turn)
+            self._resting = True
+            asyncio.get_running_loop().call_soon(self._begin_turn)
         else:
             self._begin_round()
 
@@ -104,10 +107,20 @@ class Gate:
         self._taken = False
         self._advance()
 
+    # However slow the machine is, whoever has been woken goes first: the caller of the transaction that has
+    # ended before the turn begins, those whose timers were due sooner before it ends.
+
+    def _begin_turn(self) -> None:
+        self._turn = platform.Timer(TURN_MS, self._wake)
+
+    def _wake(self) -> None:
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
+        asyncio.get_running_loop().call_soon(self._end_turn)
+
     def _end_turn(self) -> None:
-        if self._resting is not None:
-            self._resting.cancel()
-            self._resting = None
+        self._resting = False
         self._begin_round()
 
     def _begin_round(self) -> None:

@@ -296,18 +296,16 @@ class _Attempt:
         if self.answer.cancelled():  # while it waited: the handler must not run for nobody
             gate.leave()
             return
-        result, error = "", None
         try:
             result = await self._carry_out()
-        except BaseException as failure:
-            error = failure
-        gate.leave()
-        if self.answer.done():  # cancelled with its caller
-            return
-        if error is None:
-            self.answer.set_result(result)
+        except BaseException as error:
+            if not self.answer.done():  # else cancelled with its caller
+                self.answer.set_exception(error)
         else:
-            self.answer.set_exception(error)
+            if not self.answer.done():
+                self.answer.set_result(result)
+        finally:
+            gate.leave()  # after the answer: its caller comes before those who wait
 
     async def _carry_out(self) -> str:
         check_open(self._caller)

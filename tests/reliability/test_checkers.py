@@ -358,7 +358,8 @@ class TestTurns:
     def test_answers_in_bunches_or_out_of_order_are_found(self) -> None:
         assert turns.check_answers([1, 2, 3, 4], [60.0, 70.0, 1.0], 60) == []
         assert turns.check_answers([1, 2, 3, 4], [160.0, 2.0, 1.0], 60)
-        assert turns.check_answers([1, 3, 2, 4], [60.0, 70.0, 60.0], 60)
+        assert turns.check_answers([1, 3, 2, 4], [60.0, 70.0, 60.0], 60) == []
+        assert turns.check_answers([1, 3, 4, 2], [60.0, 70.0, 60.0], 60)
 
     def test_a_commit_that_is_answered_with_a_failure_is_found(self) -> None:
         assert turns.check_committed({1, 2}, {1: 200, 2: 200, 3: 502}) == []

@@ -37,9 +37,12 @@ def place_of(result: Any) -> int:
 
 
 def check_answers(places: list[int], gaps_ms: list[float], sleep_ms: int) -> list[str]:
-    """Answers come in the order of the commits, and one by one: most of them a transaction apart."""
+    """Answers come in the order of the commits, and one by one: most of them a transaction apart.
+
+    Two that follow each other may change places: each is read in a thread of its own.
+    """
     found = []
-    if places != sorted(places):
+    if any(abs(place - came) > 1 for came, place in enumerate(places, 1)):
         found.append(f"the answers came in the order of commits {places}")
     apart = sum(gap_ms > sleep_ms / 2 for gap_ms in gaps_ms)
     if apart < len(gaps_ms) / 2:

@@ -367,3 +367,36 @@ async def test_after_the_object_was_held_for_a_while_the_platform_has_a_turn(
     monkeypatch.setattr("yungong.gate.HELD_S", 1000.0)
     gate.leave()
     assert gate.open, "a short transaction is followed by no turn"
+
+
+async def test_whoever_has_been_woken_goes_before_the_platform_s_turn_begins_and_before_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a slow machine timers of one and two milliseconds may be due together."""
+    monkeypatch.setattr(platform, "Timer", TurnByHand)
+    monkeypatch.setattr("yungong.gate.HELD_S", 0.0)
+    gate = Gate()
+    order: list[str] = []
+    answer, timer = asyncio.Future[None](), asyncio.Future[None]()
+
+    async def transact() -> None:
+        await gate.enter()
+        order.append("transaction")
+
+    async def caller() -> None:
+        await answer
+        order.append("turn begun" if turns_by_hand else "caller")
+        await timer
+        await gate.passage()
+        order.append("caller's read")
+
+    await gate.enter()
+    waiting = [asyncio.create_task(transact()), asyncio.create_task(caller())]
+    await turns()
+    answer.set_result(None)
+    gate.leave()
+    await turns()
+    timer.set_result(None)
+    turns_by_hand[0].end()
+    await asyncio.gather(*waiting)
+    assert order == ["caller", "caller's read", "transaction"]

@@ -21,6 +21,7 @@ from yungong.durable import Durable, DurableEvent
 from yungong.errors import 豫言异常
 from yungong.events import Event
 from yungong.execution import Execution
+from yungong.gate import TURN_MS
 
 from .doubles import TransactionStorage, Unreachable, as_platform
 
@@ -189,6 +190,30 @@ async def test_transactions_of_one_object_run_one_after_another(host: Object) ->
     host.handler = add
     await asyncio.gather(*(host.start(lambda: yungong.run_transaction("1")) for _ in range(5)))
     assert host.storage.committed == {"n": 5}
+
+
+async def test_the_caller_goes_on_before_the_platform_has_its_turn(
+    host: Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a timer that it sets is due before the turn's."""
+    order: list[str] = []
+    wait_for = platform.Timer
+
+    def timer(delay_ms: float, fire: Callable[[], None]) -> platform.Timer:
+        order.append("a turn" if delay_ms == TURN_MS else "a limit")
+        return wait_for(delay_ms, fire)
+
+    monkeypatch.setattr(platform, "Timer", timer)
+    monkeypatch.setattr("yungong.gate.HELD_S", 0.0)
+
+    async def call() -> None:
+        await yungong.run_transaction("null")
+        order.append("the caller")
+
+    host.handler = write_and_complete
+    await host.start(call)
+    await asyncio.sleep(0.01)
+    assert order[-2:] == ["the caller", "a turn"]
 
 
 async def test_a_caller_that_is_cancelled_before_its_turn_runs_no_handler(host: Object) -> None:

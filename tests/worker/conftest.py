@@ -63,8 +63,18 @@ def start(pytestconfig: pytest.Config) -> Iterator[Start]:
 def serve(start: Start) -> Serve:
     """Return a function that starts an application and returns what its object answers."""
 
-    def serving(application: str, binding: str = "DURABLE_STORE", **options: Any) -> str:
-        host = start(ENTRY.format(application=dedent(application), binding=binding), **options)
+    def serving(
+        application: str,
+        binding: str = "DURABLE_STORE",
+        variables: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> str:
+        limits_ms = {"durable-alarm": 900_000, "durable-fetch": int(HANGING_SECONDS * 1000)}
+        host = start(
+            ENTRY.format(application=dedent(application), binding=binding),
+            variables={"EXECUTION_CONFIG": {"事件时限毫秒": limits_ms}, **(variables or {})},
+            **options,
+        )
         return httpx.get(f"{host.url}/object", timeout=HANGING_SECONDS, trust_env=False).text
 
     return serving
