@@ -78,12 +78,14 @@ async def 读取持久告警() -> tuple[bool, int]:
     if not event.in_transaction and not event.durable.gate.open:
         await pass_gate(event)
     target = event.alarm_target()
-    state = event.durable.alarm_note.read()  # another task may change it while the platform is asked
+    note = event.durable.alarm_note
     try:
+        state = note.read()  # another task may change it while the platform is asked
         platform_ms = await platform.get_alarm(target)
     except platform.ERRORS as error:
         _fail(event, error)
-    time_ms = alarm_state.shown(state, platform_ms, platform.now_ms())
+    waiting_ms = next((firing.scheduled_ms for firing in note.waiting), None)
+    time_ms = alarm_state.shown(state, platform_ms, platform.now_ms(), waiting_ms)
     return (False, 0) if time_ms is None else (True, time_ms)
 
 
@@ -164,8 +166,9 @@ class Firing:
     """A firing of the object's alarm, from its start to its end.
 
     As a context manager it gives the retry count for the application, or None when the application must not
-    notice: an alarm that was set since has replaced this one, or the exact time is still to come and the
-    alarm is armed again. Leaving it with an error says that the handler failed.
+    notice: the alarm was deleted while this waited for the object, one that was set since has replaced it, or
+    the exact time is still to come and the alarm is armed again. Leaving it with an error says that the
+    handler failed.
     """
 
     __slots__ = ("_durable", "_platform_retries", "_retries", "scheduled_ms")
@@ -175,25 +178,32 @@ class Firing:
         self.scheduled_ms, self._platform_retries = platform.alarm_info(info)
 
     async def __aenter__(self) -> int | None:
-        durable, note = self._durable, self._durable.alarm_note
-        scheduled_ms, platform_retries = self.scheduled_ms, self._platform_retries
-        async with durable.gate:  # a transaction that ends may be about to restore the alarm
-            self._retries = None
-            target = durable.storage.alarms
-            armed_ms = await platform.get_alarm(target)
-            state = note.read()
-            if armed_ms is not None and armed_ms != scheduled_ms:
-                return None
-            if isinstance(state, alarm_state.Armed) and alarm_state.postponed(
-                state, scheduled_ms, platform.now_ms()
-            ):
-                await _arm(note, target, state.exact_ms)
-                return None
-            running = alarm_state.fires(state, platform_retries, note.instance)
-            note.failing = False
-            note.write(running)
-            self._retries = running.retries
-            return self._retries
+        self._retries = None
+        waiting = self._durable.alarm_note.waiting
+        waiting.add(self)
+        try:
+            async with self._durable.gate:  # a transaction that ends may be about to restore the alarm
+                if self in waiting:
+                    self._retries = await self._begin()
+        finally:
+            waiting.discard(self)
+        return self._retries
+
+    async def _begin(self) -> int | None:
+        note, target = self._durable.alarm_note, self._durable.storage.alarms
+        armed_ms = await platform.get_alarm(target)
+        state = note.read()
+        if armed_ms is not None and armed_ms != self.scheduled_ms:
+            return None
+        if isinstance(state, alarm_state.Armed) and alarm_state.postponed(
+            state, self.scheduled_ms, platform.now_ms()
+        ):
+            await _arm(note, target, state.exact_ms)
+            return None
+        running = alarm_state.fires(state, self._platform_retries, note.instance)
+        note.failing = False
+        note.write(running)
+        return running.retries
 
     async def __aexit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
@@ -256,5 +266,7 @@ async def _delete(event: DurableEvent) -> None:
     target = event.alarm_target()
     event.note_alarm_change()
     deletion = target.deleteAlarm()
+    event.withdraw_firings()
     note.write(alarm_state.deleted(note.read()))
     await platform.awaitable(deletion)
+    event.withdraw_firings()  # one that came meanwhile had been under way

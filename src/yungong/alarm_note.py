@@ -13,6 +13,7 @@ from . import alarm_state, platform
 from .alarm_state import Armed, Deleted, Retrying, Running
 
 if TYPE_CHECKING:
+    from .alarm import Firing
     from .alarm_state import State
 
 _TABLE = "yungong_alarm"
@@ -22,7 +23,16 @@ _STATES = {kind.__name__: kind for kind in (Armed, Running, Retrying, Deleted)}
 class AlarmNote:
     """The state of one object's alarm, read from its database at first use and then kept in memory."""
 
-    __slots__ = ("_loaded", "_made_ms", "_state", "_storage", "_table_exists", "failing", "instance")
+    __slots__ = (
+        "_loaded",
+        "_made_ms",
+        "_state",
+        "_storage",
+        "_table_exists",
+        "failing",
+        "instance",
+        "waiting",
+    )
 
     def __init__(self, storage: platform.Storage) -> None:
         self._storage = storage
@@ -31,6 +41,8 @@ class AlarmNote:
         """What tells this instance of the object from those before it."""
         self.failing = False
         """Whether the handler has failed and that is not written yet: nor has the platform been told."""
+        self.waiting: set[Firing] = set()
+        """The firings that wait until the object is free: their alarm is still set, and can be deleted."""
         self.reload()
 
     def reload(self) -> None:

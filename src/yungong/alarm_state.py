@@ -166,22 +166,28 @@ def instance_lost(state: State, instance: str, now_ms: int) -> State:
     return failed(state, now_ms) if isinstance(state, Running) and state.instance != instance else state
 
 
-def shown(state: State, platform_ms: int | None, now_ms: int) -> int | None:
+def shown(state: State, platform_ms: int | None, now_ms: int, waiting_ms: int | None = None) -> int | None:
     """Return the time that an application reads, or None where no alarm is set.
 
     Args:
         state: what is known.
         platform_ms: what the platform tells, None for no alarm.
         now_ms: the time of the reading.
+        waiting_ms: the time of a firing that waits for its turn; the platform's alarm is cleared already.
     """
     match state:
         case Retrying():
             if platform_ms is not None:
-                return platform_ms if platform_ms > now_ms else state.retry_ms
+                # A firing a little before its time leaves that to come.
+                return max(platform_ms, state.retry_ms)
             # The platform has not been told of the failure yet, or the retry waits at the gate; or the alarm
             # was given up, or deleted past this package.
             return state.retry_ms if now_ms < state.latest_ms else None
+        case Armed() if platform_ms is None:
+            return None if waiting_ms is None else state.exact_ms
         case Armed() if platform_ms is not None and 0 <= platform_ms - state.platform_ms < NEAR_MS:
             return state.exact_ms
+        case None if platform_ms is None:
+            return waiting_ms
         case _:
             return platform_ms

@@ -53,13 +53,12 @@ class Run:
         self._event = event
         self._limit_ms = limit_ms
         self._notify = notify
-        now_s = monotonic()
-        event.deadline_s = (now_s if began_s is None else began_s) + limit_ms / 1000
+        event.deadline_s = (monotonic() if began_s is None else began_s) + limit_ms / 1000
         context.run(events.enter, event)
         self._body = self._run(handler, arguments)
         self._task = start_task(self._body, context)
         if not event.closed:
-            remaining_ms = max((event.deadline_s - now_s) * 1000, 0)
+            remaining_ms = max((event.deadline_s - monotonic()) * 1000, 0)  # less the handler's first step
             event.at_close(platform.Timer(remaining_ms, self._expire).cancel)
 
     def result(self) -> Any:

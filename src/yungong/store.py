@@ -145,12 +145,17 @@ async def 清空持久仓() -> None:
     async with durable.gate:
         check_open(event)
         note = durable.alarm_note
-        state = note.read()
         try:
+            state = note.read()
             deletion = durable.storage.delete_all()
             note.reload()
-            note.write(alarm_state.cleared(state) if durable.storage.clears_alarm() else state)
+            if durable.storage.clears_alarm():
+                event.withdraw_firings()
+                state = alarm_state.cleared(state)
+            note.write(state)
             await platform.awaitable(deletion)
+            if durable.storage.clears_alarm():
+                event.withdraw_firings()  # one that came meanwhile had been under way
         except platform.ERRORS as error:
             event.fault(keyvalue.STORAGE, error)
 

@@ -55,7 +55,7 @@ _attempts: set[asyncio.Task[None]] = set()
 class TransactionEvent(DurableEvent):
     """The event of a transaction's handler: its parameter, its result, whether its keys may still be used."""
 
-    __slots__ = ("argument", "changed_alarm", "raw", "result", "rolled_back")
+    __slots__ = ("argument", "changed_alarm", "raw", "result", "rolled_back", "withdrawn")
 
     in_transaction: ClassVar[bool] = True
 
@@ -66,6 +66,7 @@ class TransactionEvent(DurableEvent):
         self.result: str | None = None
         self.rolled_back = False
         self.changed_alarm = False
+        self.withdrawn: set[alarm.Firing] = set()
         self.raw: DurableObjectTransaction  # from when the platform enters it
 
     def alarm_target(self) -> AlarmTarget:
@@ -74,6 +75,10 @@ class TransactionEvent(DurableEvent):
 
     def note_alarm_change(self) -> None:
         self.changed_alarm = True
+
+    def withdraw_firings(self) -> None:
+        self.withdrawn |= self.durable.alarm_note.waiting
+        super().withdraw_firings()
 
     def check_usable(self) -> None:
         """Refuse the keys and the alarm of a transaction that was rolled back."""
@@ -292,20 +297,26 @@ class _Attempt:
     async def run(self) -> None:
         """Carry the transaction out when the object is free, then tell the caller."""
         gate = self._caller.durable.gate
-        await gate.enter()
-        if self.answer.cancelled():  # while it waited: the handler must not run for nobody
-            gate.leave()
+        try:
+            await gate.enter()
+        except BaseException as error:
+            self._tell(error)
             return
         try:
-            result = await self._carry_out()
+            if not self.answer.cancelled():  # while it waited: the handler must not run for nobody
+                self._tell(None, await self._carry_out())
         except BaseException as error:
-            if not self.answer.done():  # else cancelled with its caller
-                self.answer.set_exception(error)
-        else:
-            if not self.answer.done():
-                self.answer.set_result(result)
+            self._tell(error)
         finally:
             gate.leave()  # after the answer: its caller comes before those who wait
+
+    def _tell(self, error: BaseException | None, result: str = "") -> None:
+        if self.answer.done():  # cancelled with its caller
+            return
+        if error is None:
+            self.answer.set_result(result)
+        else:
+            self.answer.set_exception(error)
 
     async def _carry_out(self) -> str:
         check_open(self._caller)
@@ -318,11 +329,12 @@ class _Attempt:
             refusal = error
         event.durable.alarm_note.reload()  # it may have gone back with the transaction
         if event.changed_alarm and (event.rolled_back or refusal is not None):
+            event.durable.alarm_note.waiting |= event.withdrawn  # their alarm is not deleted after all
             try:
                 await alarm.restore(event.durable)
             except platform.ERRORS as error:
                 self._caller.fault(alarm.ALARM_STORAGE, error)
-        failure = self._failure or refusal
+        failure = refusal if self._failure is None else self._failure
         if failure is not None:
             raise 豫言异常(_FAILED + platform.error_text(failure)) from failure
         return cast("str", event.result)  # without a result there is a failure

@@ -19,7 +19,7 @@ from yungong import events, platform
 from yungong.alarm import MAX_TIME_MS, Firing
 from yungong.alarm_state import MAX_PLATFORM_MS, Retrying
 from yungong.durable import Durable
-from yungong.errors import 豫言异常
+from yungong.errors import 宿主中止, 豫言异常
 
 from .doubles import AlarmStorage, as_platform, make_event
 
@@ -98,6 +98,11 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Platform:
 
 
 async def succeed() -> None: ...
+
+
+async def turns() -> None:
+    for _ in range(8):
+        await asyncio.sleep(0)
 
 
 async def fail() -> None:
@@ -454,6 +459,70 @@ async def test_an_alarm_that_fires_waits_for_the_transaction_that_may_restore_it
     host.storage.alarm_ms = LATER_MS + 100  # restored
     host.durable.gate.leave()
     assert await firing is None
+
+
+@pytest.mark.parametrize("ending", [yungong.delete_alarm, yungong.store_clear])
+@pytest.mark.parametrize("is_retry", [False, True])
+@pytest.mark.parametrize("under_way", [False, True])
+async def test_an_alarm_that_is_deleted_before_its_firing_has_begun_enters_no_handler(
+    host: Platform, ending: Handler, is_retry: bool, under_way: bool
+) -> None:
+    """The platform has cleared it and calls it; it waits for the object, or the call is still under way."""
+    await host.set(LATER_MS)
+    if is_retry:
+        await host.fire(fail)
+    scheduled_ms, gate = host.storage.alarm_ms, host.durable.gate
+    assert scheduled_ms is not None
+    host.now_ms, host.storage.alarm_ms = LATER_MS + 2500, None
+    deletion = asyncio.Future[None]()
+    host.storage.deleteAlarm = host.storage.delete_all = lambda: deletion  # type: ignore[method-assign]
+    await gate.enter()
+    deleting = asyncio.create_task(host.run(ending))
+    await turns()
+    if under_way:
+        gate.leave()
+        await turns()
+    firing = asyncio.create_task(host.firing(scheduled_ms, int(is_retry)).__aenter__())
+    await turns()
+    if not under_way:
+        gate.leave()
+        await turns()
+    deletion.set_result(None)
+    await deleting
+    assert await host.get() == (False, 0)
+    assert await firing is None
+    assert await host.get() == (False, 0)
+
+
+@pytest.mark.parametrize("time_ms", [LATER_MS, 5, PAST_2262_MS])
+async def test_an_alarm_whose_firing_waits_for_the_object_is_still_set(host: Platform, time_ms: int) -> None:
+    await host.set(time_ms)
+    scheduled_ms = host.storage.alarm_ms
+    assert scheduled_ms is not None
+    host.storage.alarm_ms = None
+    await host.durable.gate.enter()
+    reading = asyncio.create_task(host.get())
+    await turns()
+    firing = asyncio.create_task(host.firing(scheduled_ms).__aenter__())
+    await turns()
+    host.durable.gate.leave()
+    assert await reading == (True, time_ms)
+    await firing
+
+
+@pytest.mark.parametrize(
+    "call",
+    [yungong.get_alarm, yungong.delete_alarm, yungong.store_clear, lambda: yungong.set_alarm(LATER_MS)],
+)
+async def test_a_storage_that_fails_aborts_the_event_when_the_alarm_s_note_is_read(
+    host: Platform, call: Handler
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise platform.PlatformError("disk I/O error")
+
+    host.storage.query = broken  # type: ignore[assignment]
+    with pytest.raises(宿主中止, match="disk I/O error"):
+        await host.run(call)
 
 
 @pytest.mark.parametrize("error", [None, Failure()])

@@ -170,6 +170,7 @@ def test_a_handler_whose_instance_is_lost_has_failed(state: State) -> None:
         (DELETED, LATER_MS, NOW_MS, LATER_MS),
         # A retry that is pending: the platform tells the firing that failed, or the retry's own time.
         (RETRYING, NOW_MS - 1, NOW_MS, NOW_MS + 4000),
+        (RETRYING, NOW_MS + 5, NOW_MS, NOW_MS + 4000),  # it fired a little before its time
         (RETRYING, NOW_MS + 4321, NOW_MS, NOW_MS + 4321),
         # The platform has not taken note of the failure yet, or has given the alarm up.
         (RETRYING, None, NOW_MS, NOW_MS + 4000),
@@ -185,6 +186,23 @@ def test_what_an_application_reads(
     state: State, platform_ms: int | None, now_ms: int, time_ms: int | None
 ) -> None:
     assert alarm_state.shown(state, platform_ms, now_ms) == time_ms
+
+
+@pytest.mark.parametrize(
+    ("state", "platform_ms", "time_ms"),
+    [
+        (None, None, NOW_MS - 1),
+        (ARMED, None, 0),
+        (None, LATER_MS, LATER_MS),  # set since
+        (RETRYING, None, NOW_MS + 4000),
+        (RUNNING, None, None),
+        (DELETED, None, None),
+    ],
+)
+def test_an_alarm_whose_firing_waits_is_still_set(
+    state: State, platform_ms: int | None, time_ms: int | None
+) -> None:
+    assert alarm_state.shown(state, platform_ms, NOW_MS, NOW_MS - 1) == time_ms
 
 
 def test_the_platform_waits_twice_as_long_with_each_retry() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import yungong
-from yungong import events
+from yungong import events, platform
 from yungong.errors import 宿主中止, 豫言异常
 from yungong.kinds import KINDS, Kind
 from yungong.running import Run, run
@@ -140,6 +140,24 @@ async def test_a_handler_that_waits_past_its_limit_is_cancelled_and_its_event_fa
         await run(event, handler)
     await asyncio.sleep(0)
     assert (event.closed, ends) == (True, ["cancelled"])
+
+
+async def test_what_a_handler_does_before_it_first_waits_counts_for_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    delays_ms: list[float] = []
+
+    def timer(delay_ms: float, fire: Callable[[], None]) -> LoopTimer:
+        delays_ms.append(delay_ms)
+        return LoopTimer(delay_ms, fire)
+
+    async def handler() -> None:
+        time.sleep(0.05)  # noqa: ASYNC251  # it never waits before
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(platform, "Timer", timer)
+    await run(make_event(limit_ms=5000), handler)
+    assert [delay_ms <= 4950 for delay_ms in delays_ms] == [True]
 
 
 async def test_a_handler_that_swallows_its_cancellation_gets_no_further() -> None:

@@ -11,12 +11,14 @@ import json
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from time import monotonic
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import yungong
 from yungong import App, events, platform
+from yungong.alarm import Firing
 from yungong.durable import Durable, DurableEvent
 from yungong.errors import 豫言异常
 from yungong.events import Event
@@ -113,6 +115,61 @@ async def test_whatever_escapes_the_handler_rolls_back_and_can_be_caught(
     with pytest.raises(豫言异常, match=rf"{FAILED}.*坏$"):
         await host.transact(handler)
     assert host.storage.committed == {}
+
+
+@pytest.mark.parametrize("completes", [False, True])
+async def test_a_failure_that_counts_as_false_is_one(host: Object, completes: bool) -> None:
+    class Problems(Exception):
+        def __len__(self) -> int:
+            return 0
+
+    async def handler() -> None:
+        await yungong.transaction_put("k", "1")
+        if completes:
+            yungong.complete_transaction("1")
+        raise Problems("none")
+
+    with pytest.raises(豫言异常, match=FAILED + "none"):
+        await host.transact(handler)
+    assert host.storage.committed == {}
+
+
+async def test_a_transaction_that_is_cancelled_at_the_gate_tells_its_caller(host: Object) -> None:
+    await host.durable.gate.enter()
+    others = asyncio.all_tasks()
+    call = host.start(lambda: yungong.run_transaction("null"))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - others - {call}:
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    host.durable.gate.leave()
+    assert host.durable.gate.open
+
+
+@pytest.mark.parametrize("rolls_back", [False, True])
+async def test_a_firing_that_waits_is_passed_over_if_the_transaction_deleted_its_alarm_and_commits(
+    host: Object, rolls_back: bool
+) -> None:
+    began, go = asyncio.Event(), asyncio.Event()
+
+    async def handler() -> None:
+        began.set()
+        await go.wait()
+        await yungong.delete_alarm()
+        yungong.complete_transaction("null")
+        if rolls_back:
+            yungong.rollback_transaction()
+
+    transacting = asyncio.create_task(host.transact(handler))
+    await began.wait()
+    info = SimpleNamespace(scheduledTime=SimpleNamespace(getTime=lambda: 5), retryCount=0)
+    firing = asyncio.create_task(Firing(host.durable, as_platform(info)).__aenter__())
+    await asyncio.sleep(0)
+    go.set()
+    await transacting
+    assert await firing == (0 if rolls_back else None)
 
 
 async def test_a_handler_that_never_completes_rolls_back(host: Object) -> None:

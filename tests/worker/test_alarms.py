@@ -225,6 +225,25 @@ def test_neither_a_restart_nor_a_kill_starts_the_count_again(own: LocalHost) -> 
     run(own, pending, call("delete_alarm"))
 
 
+@pytest.mark.parametrize("end", ["delete_alarm", "store_clear"])
+def test_an_alarm_that_is_deleted_after_a_transaction_in_which_it_fell_due_does_not_fire(
+    worker: LocalHost, end: str
+) -> None:
+    """The platform may have called it already, in the turn that it has after the transaction."""
+    names = [fresh() for _ in range(4)]
+    for name in names:
+        sleeping = {"transaction": [{"sleep": 300}, {"complete": True}]}
+        log = call("store_put", "script:alarm", '[{"native": "mark", "key": "marks", "label": "fires"}]')
+        found = run(
+            worker, name, log, call("set_alarm", now_ms() + 150), sleeping, call(end), call("get_alarm")
+        )
+        assert found[-1] == [False, 0]
+    time.sleep(1)
+    for name in names:
+        assert log_of(worker, name) == []
+        assert run(worker, name, call("store_get", "marks"), call("get_alarm")) == [[False, ""], [False, 0]]
+
+
 def test_the_time_of_a_pending_retry_is_told(worker: LocalHost) -> None:
     """The platform itself does not tell it, and counts from its own turn, begun before the failure."""
     name = fresh()
