@@ -84,7 +84,8 @@ async def 读取持久告警() -> tuple[bool, int]:
         platform_ms = await platform.get_alarm(target)
     except platform.ERRORS as error:
         _fail(event, error)
-    waiting_ms = next((firing.scheduled_ms for firing in note.waiting), None)
+    times_ms = (firing.scheduled_ms for firing in note.waiting)
+    waiting_ms = next((time_ms for time_ms in times_ms if not note.has_deleted(time_ms)), None)
     time_ms = alarm_state.shown(state, platform_ms, platform.now_ms(), waiting_ms)
     return (False, 0) if time_ms is None else (True, time_ms)
 
@@ -166,9 +167,9 @@ class Firing:
     """A firing of the object's alarm, from its start to its end.
 
     As a context manager it gives the retry count for the application, or None when the application must not
-    notice: the alarm was deleted while this waited for the object, one that was set since has replaced it, or
-    the exact time is still to come and the alarm is armed again. Leaving it with an error says that the
-    handler failed.
+    notice: the alarm was deleted while this was on its way, one that was set since has replaced it, or the
+    exact time is still to come and the alarm is armed again. Leaving it with an error says that the handler
+    failed.
     """
 
     __slots__ = ("_durable", "_platform_retries", "_retries", "scheduled_ms")
@@ -179,21 +180,22 @@ class Firing:
 
     async def __aenter__(self) -> int | None:
         self._retries = None
-        waiting = self._durable.alarm_note.waiting
-        waiting.add(self)
+        note = self._durable.alarm_note
+        note.fired_ms = self.scheduled_ms
+        note.waiting.add(self)
         try:
             async with self._durable.gate:  # a transaction that ends may be about to restore the alarm
-                if self in waiting:
-                    self._retries = await self._begin()
+                self._retries = await self._begin()
         finally:
-            waiting.discard(self)
+            note.waiting.discard(self)
         return self._retries
 
     async def _begin(self) -> int | None:
         note, target = self._durable.alarm_note, self._durable.storage.alarms
         armed_ms = await platform.get_alarm(target)
         state = note.read()
-        if armed_ms is not None and armed_ms != self.scheduled_ms:
+        is_deleted = armed_ms is None and note.has_deleted(self.scheduled_ms)
+        if is_deleted or armed_ms not in (None, self.scheduled_ms):
             return None
         if isinstance(state, alarm_state.Armed) and alarm_state.postponed(
             state, self.scheduled_ms, platform.now_ms()
@@ -235,16 +237,17 @@ async def restore(durable: Durable) -> None:
     state = note.read()
     if platform_ms is None or isinstance(state, alarm_state.Retrying | alarm_state.Running):
         return
-    exact_ms = alarm_state.shown(state, platform_ms, platform.now_ms())
+    exact_ms = state.exact_ms if alarm_state.is_held(state, platform_ms) else platform_ms
     deletion = target.deleteAlarm()  # setting the very time that it holds changes nothing
-    await _arm(note, target, platform_ms if exact_ms is None else exact_ms)
+    await _arm(note, target, exact_ms)
     await platform.awaitable(deletion)
 
 
 async def _arm(note: AlarmNote, target: AlarmTarget, exact_ms: int) -> None:
     """Set the platform's alarm and the note in one step: nothing may be awaited between them."""
     now_ms = platform.now_ms()
-    armed = alarm_state.set_to(note.read(), exact_ms, now_ms)
+    armed = alarm_state.set_to(note.read(), exact_ms, now_ms, note.fired_ms)
+    note.deleted_ms = None
     setting = platform.awaitable(target.setAlarm(armed.platform_ms))
     note.write(alarm_state.noted(armed, now_ms))
     await setting
@@ -266,7 +269,6 @@ async def _delete(event: DurableEvent) -> None:
     target = event.alarm_target()
     event.note_alarm_change()
     deletion = target.deleteAlarm()
-    event.withdraw_firings()
+    note.deleted_ms = platform.now_ms()
     note.write(alarm_state.deleted(note.read()))
     await platform.awaitable(deletion)
-    event.withdraw_firings()  # one that came meanwhile had been under way

@@ -21,7 +21,10 @@ _STATES = {kind.__name__: kind for kind in (Armed, Running, Retrying, Deleted)}
 
 
 class AlarmNote:
-    """The state of one object's alarm, read from its database at first use and then kept in memory."""
+    """The state of one object's alarm, read from its database at first use and then kept in memory.
+
+    Beside it stands what only this instance of the object knows of its firings.
+    """
 
     __slots__ = (
         "_loaded",
@@ -29,7 +32,9 @@ class AlarmNote:
         "_state",
         "_storage",
         "_table_exists",
+        "deleted_ms",
         "failing",
+        "fired_ms",
         "instance",
         "waiting",
     )
@@ -42,7 +47,11 @@ class AlarmNote:
         self.failing = False
         """Whether the handler has failed and that is not written yet: nor has the platform been told."""
         self.waiting: set[Firing] = set()
-        """The firings that wait until the object is free: their alarm is still set, and can be deleted."""
+        """The firings that wait until the object is free: their alarm reads as set, unless it was deleted."""
+        self.fired_ms: int | None = None
+        """The platform's time of the firing that came last."""
+        self.deleted_ms: int | None = None
+        """When the alarm was deleted; None once another was set."""
         self.reload()
 
     def reload(self) -> None:
@@ -78,6 +87,10 @@ class AlarmNote:
                 f"INSERT OR REPLACE INTO {_TABLE} VALUES (1, ?)", json.dumps([type(state).__name__, *members])
             )
         self._state = state
+
+    def has_deleted(self, scheduled_ms: int) -> bool:
+        """Return whether a firing is that of an alarm that was deleted: it was on its way already."""
+        return self.deleted_ms is not None and scheduled_ms < self.deleted_ms + alarm_state.NEAR_MS
 
     def holds(self, state: State) -> bool:
         """Return whether `state` is what was written last: nothing was written or rolled back since."""

@@ -24,6 +24,10 @@ Nothing here knows a platform or a clock: every function returns the next state.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 # The latest time that the platform's setAlarm takes: the end of its signed 64-bit nanoseconds, year 2262.
 MAX_PLATFORM_MS = 9_223_372_036_854
@@ -93,10 +97,18 @@ class Deleted:
 State = Armed | Running | Retrying | Deleted | None
 
 
-def set_to(state: State, exact_ms: int, now_ms: int) -> Armed:
-    """Return the state of an alarm that is set to `exact_ms` at `now_ms`."""
-    # The platform drops or delays an alarm at or before now that is set while another one fires.
-    platform_ms = min(max(exact_ms, now_ms + 1), MAX_PLATFORM_MS)
+def set_to(state: State, exact_ms: int, now_ms: int, fired_ms: int | None) -> Armed:
+    """Return the state of an alarm that is set to `exact_ms` at `now_ms`.
+
+    Args:
+        state: what was known before.
+        exact_ms: the time.
+        now_ms: the time of the setting.
+        fired_ms: the platform's time of the firing that came last, which may still run; None for none.
+    """
+    # The platform drops or delays an alarm at or before now that is set while another one fires, and takes
+    # one that is set to the very time that fires for the one that it has done with.
+    platform_ms = min(max(exact_ms + (exact_ms == fired_ms), now_ms + 1), MAX_PLATFORM_MS)
     miscounted = state.miscounted if isinstance(state, Armed) else state is not None
     return Armed(exact_ms, platform_ms, miscounted)
 
@@ -166,6 +178,11 @@ def instance_lost(state: State, instance: str, now_ms: int) -> State:
     return failed(state, now_ms) if isinstance(state, Running) and state.instance != instance else state
 
 
+def is_held(state: State, platform_ms: int) -> TypeGuard[Armed]:
+    """Return whether `platform_ms`, which the platform tells, stands for the exact time of `state`."""
+    return isinstance(state, Armed) and 0 <= platform_ms - state.platform_ms < NEAR_MS
+
+
 def shown(state: State, platform_ms: int | None, now_ms: int, waiting_ms: int | None = None) -> int | None:
     """Return the time that an application reads, or None where no alarm is set.
 
@@ -175,19 +192,18 @@ def shown(state: State, platform_ms: int | None, now_ms: int, waiting_ms: int | 
         now_ms: the time of the reading.
         waiting_ms: the time of a firing that waits for its turn; the platform's alarm is cleared already.
     """
-    match state:
-        case Retrying():
-            if platform_ms is not None:
-                # A firing a little before its time leaves that to come.
-                return max(platform_ms, state.retry_ms)
+    if platform_ms is None:
+        match state:
             # The platform has not been told of the failure yet, or the retry waits at the gate; or the alarm
             # was given up, or deleted past this package.
-            return state.retry_ms if now_ms < state.latest_ms else None
-        case Armed() if platform_ms is None:
-            return None if waiting_ms is None else state.exact_ms
-        case Armed() if platform_ms is not None and 0 <= platform_ms - state.platform_ms < NEAR_MS:
-            return state.exact_ms
-        case None if platform_ms is None:
-            return waiting_ms
-        case _:
-            return platform_ms
+            case Retrying() if waiting_ms is not None or now_ms < state.latest_ms:
+                return state.retry_ms
+            case Armed() if waiting_ms is not None:
+                return state.exact_ms
+            case _:
+                return waiting_ms
+    if isinstance(state, Retrying):
+        # The platform tells the time of the firing that failed, which may have come a little early, or that
+        # of the retry, which is later than any such.
+        return platform_ms if platform_ms >= state.failed_ms + NEAR_MS else state.retry_ms
+    return state.exact_ms if is_held(state, platform_ms) else platform_ms

@@ -57,10 +57,6 @@ class DurableEvent(Event):
     def note_alarm_change(self) -> None:
         """Take note that the alarm is about to be set or deleted."""
 
-    def withdraw_firings(self) -> None:
-        """Let the firings that wait for the object pass without their handler: the alarm was deleted."""
-        self.durable.alarm_note.waiting.clear()
-
 
 def durable_event() -> DurableEvent:
     """Return the current event of a Durable Object.

@@ -58,7 +58,7 @@ class Run:
         self._body = self._run(handler, arguments)
         self._task = start_task(self._body, context)
         if not event.closed:
-            remaining_ms = max((event.deadline_s - monotonic()) * 1000, 0)  # less the handler's first step
+            remaining_ms = max((event.deadline_s - monotonic()) * 1000, 0)  # the first step took some
             event.at_close(platform.Timer(remaining_ms, self._expire).cancel)
 
     def result(self) -> Any:

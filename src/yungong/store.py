@@ -150,12 +150,10 @@ async def 清空持久仓() -> None:
             deletion = durable.storage.delete_all()
             note.reload()
             if durable.storage.clears_alarm():
-                event.withdraw_firings()
+                note.deleted_ms = platform.now_ms()
                 state = alarm_state.cleared(state)
             note.write(state)
             await platform.awaitable(deletion)
-            if durable.storage.clears_alarm():
-                event.withdraw_firings()  # one that came meanwhile had been under way
         except platform.ERRORS as error:
             event.fault(keyvalue.STORAGE, error)
 

@@ -53,9 +53,9 @@ _attempts: set[asyncio.Task[None]] = set()
 
 
 class TransactionEvent(DurableEvent):
-    """The event of a transaction's handler: its parameter, its result, whether its keys may still be used."""
+    """The event of a transaction's handler: its parameter, its result and whether it was rolled back."""
 
-    __slots__ = ("argument", "changed_alarm", "raw", "result", "rolled_back", "withdrawn")
+    __slots__ = ("argument", "changed_alarm", "raw", "result", "rolled_back")
 
     in_transaction: ClassVar[bool] = True
 
@@ -66,7 +66,6 @@ class TransactionEvent(DurableEvent):
         self.result: str | None = None
         self.rolled_back = False
         self.changed_alarm = False
-        self.withdrawn: set[alarm.Firing] = set()
         self.raw: DurableObjectTransaction  # from when the platform enters it
 
     def alarm_target(self) -> AlarmTarget:
@@ -75,10 +74,6 @@ class TransactionEvent(DurableEvent):
 
     def note_alarm_change(self) -> None:
         self.changed_alarm = True
-
-    def withdraw_firings(self) -> None:
-        self.withdrawn |= self.durable.alarm_note.waiting
-        super().withdraw_firings()
 
     def check_usable(self) -> None:
         """Refuse the keys and the alarm of a transaction that was rolled back."""
@@ -300,36 +295,38 @@ class _Attempt:
         try:
             await gate.enter()
         except BaseException as error:
-            self._tell(error)
+            self._fail(error)
             return
         try:
             if not self.answer.cancelled():  # while it waited: the handler must not run for nobody
-                self._tell(None, await self._carry_out())
+                self._succeed(await self._carry_out())
         except BaseException as error:
-            self._tell(error)
+            self._fail(error)
         finally:
             gate.leave()  # after the answer: its caller comes before those who wait
 
-    def _tell(self, error: BaseException | None, result: str = "") -> None:
-        if self.answer.done():  # cancelled with its caller
-            return
-        if error is None:
+    def _succeed(self, result: str) -> None:
+        if not self.answer.done():  # cancelled with its caller
             self.answer.set_result(result)
-        else:
+
+    def _fail(self, error: BaseException) -> None:
+        if not self.answer.done():
             self.answer.set_exception(error)
 
     async def _carry_out(self) -> str:
         check_open(self._caller)
         event, refusal = self._event, None
+        note = event.durable.alarm_note
+        deleted_ms = note.deleted_ms
         self._context = copy_context()  # JavaScript calls the closure without one
         self._began_s = monotonic()
         try:
             await platform.awaitable(event.durable.storage.transaction(self._enter))
         except platform.ERRORS as error:
             refusal = error
-        event.durable.alarm_note.reload()  # it may have gone back with the transaction
+        note.reload()  # it may have gone back with the transaction
         if event.changed_alarm and (event.rolled_back or refusal is not None):
-            event.durable.alarm_note.waiting |= event.withdrawn  # their alarm is not deleted after all
+            note.deleted_ms = deleted_ms
             try:
                 await alarm.restore(event.durable)
             except platform.ERRORS as error:

@@ -463,9 +463,9 @@ async def test_an_alarm_that_fires_waits_for_the_transaction_that_may_restore_it
 
 @pytest.mark.parametrize("ending", [yungong.delete_alarm, yungong.store_clear])
 @pytest.mark.parametrize("is_retry", [False, True])
-@pytest.mark.parametrize("under_way", [False, True])
+@pytest.mark.parametrize("comes", ["before the deletion", "while it is under way", "after it"])
 async def test_an_alarm_that_is_deleted_before_its_firing_has_begun_enters_no_handler(
-    host: Platform, ending: Handler, is_retry: bool, under_way: bool
+    host: Platform, ending: Handler, is_retry: bool, comes: str
 ) -> None:
     """The platform has cleared it and calls it; it waits for the object, or the call is still under way."""
     await host.set(LATER_MS)
@@ -476,22 +476,58 @@ async def test_an_alarm_that_is_deleted_before_its_firing_has_begun_enters_no_ha
     host.now_ms, host.storage.alarm_ms = LATER_MS + 2500, None
     deletion = asyncio.Future[None]()
     host.storage.deleteAlarm = host.storage.delete_all = lambda: deletion  # type: ignore[method-assign]
+
+    async def fire() -> asyncio.Task[int | None]:
+        firing = asyncio.create_task(host.firing(scheduled_ms, int(is_retry)).__aenter__())
+        await turns()
+        return firing
+
     await gate.enter()
     deleting = asyncio.create_task(host.run(ending))
     await turns()
-    if under_way:
-        gate.leave()
-        await turns()
-    firing = asyncio.create_task(host.firing(scheduled_ms, int(is_retry)).__aenter__())
+    if comes == "before the deletion":
+        firing = await fire()
+    gate.leave()
     await turns()
-    if not under_way:
-        gate.leave()
-        await turns()
+    if comes == "while it is under way":
+        firing = await fire()
     deletion.set_result(None)
     await deleting
     assert await host.get() == (False, 0)
+    if comes == "after it":
+        firing = await fire()
     assert await firing is None
     assert await host.get() == (False, 0)
+
+
+@pytest.mark.parametrize("ending", [yungong.delete_alarm, yungong.store_clear])
+async def test_an_alarm_that_is_set_after_a_deletion_fires(host: Platform, ending: Handler) -> None:
+    await host.set(LATER_MS)
+    await host.run(ending)
+    await host.set(NOW_MS)
+    assert await host.fire(succeed) == 0
+    await host.run(ending)
+    host.storage.alarm_ms = LATER_MS  # past the package
+    assert await host.fire(succeed) == 0
+
+
+async def test_a_store_that_is_cleared_without_its_alarm_lets_it_fire(host: Platform) -> None:
+    host.storage.alarm_is_cleared = False
+    await host.set(NOW_MS)
+    await host.run(yungong.store_clear)
+    assert await host.fire(succeed) == 0
+
+
+async def test_an_alarm_that_fires_early_can_be_set_to_the_same_time_again(host: Platform) -> None:
+    """The platform takes the time that it holds for no change, and is done with it."""
+    await host.set(NOW_MS + 500)
+    host.now_ms, host.storage.alarm_ms = NOW_MS + 497, None
+    async with host.firing(NOW_MS + 500) as retries:
+        assert retries == 0
+        await host.run(lambda: yungong.set_alarm(NOW_MS + 500))
+        assert host.storage.alarm_ms == NOW_MS + 501
+    assert await host.get() == (True, NOW_MS + 500)
+    assert await host.fire(succeed) == 0
 
 
 @pytest.mark.parametrize("time_ms", [LATER_MS, 5, PAST_2262_MS])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import yungong
 from yungong import platform
+from yungong.alarm import Firing
 from yungong.alarm_state import Armed, Running
 from yungong.errors import 豫言异常
 
@@ -188,3 +190,37 @@ async def test_the_alarm_is_armed_again_after_a_commit_that_the_platform_refused
     with pytest.raises(豫言异常, match=rf"^{FAILED}disk is full$"):
         await host.transact(handler)
     assert (storage.deleted, storage.alarm_ms) == (1, LATER_MS)
+
+
+@pytest.mark.parametrize("rolls_back", [False, True])
+@pytest.mark.parametrize("comes", ["meanwhile", "afterwards"])
+async def test_a_firing_is_passed_over_where_a_transaction_deletes_its_alarm_and_commits(
+    monkeypatch: pytest.MonkeyPatch, host: Object, rolls_back: bool, comes: str
+) -> None:
+    """The platform has cleared the alarm and calls it."""
+    raw: Any = doubles.RawTransaction
+    monkeypatch.setattr(raw, "getAlarm", lambda _: host.storage.getAlarm(), raising=False)
+    deleted, let = asyncio.Event(), asyncio.Event()
+
+    async def handler() -> None:
+        await yungong.delete_alarm()
+        deleted.set()
+        await let.wait()
+        assert await yungong.get_alarm() == (False, 0)
+        if rolls_back:
+            yungong.rollback_transaction()
+        yungong.complete_transaction("1")
+
+    scheduled = SimpleNamespace(getTime=platform.now_ms)
+    firing = Firing(host.durable, as_platform(SimpleNamespace(scheduledTime=scheduled, retryCount=0)))
+    entering: asyncio.Task[int | None] | None = None
+    host.handler = handler
+    transacting = host.start(lambda: yungong.run_transaction("1"))
+    await deleted.wait()
+    if comes == "meanwhile":
+        entering = asyncio.create_task(firing.__aenter__())
+        await asyncio.sleep(0)
+    let.set()
+    await transacting
+    retries = await (firing.__aenter__() if entering is None else entering)
+    assert retries == (0 if rolls_back else None)

@@ -42,7 +42,18 @@ def test_setting_replaces_whatever_there_was_by_an_exact_time(
 ) -> None:
     """What was retried, or may have been, may be counted for it."""
     miscounted = state not in (None, ARMED)
-    assert alarm_state.set_to(state, exact_ms, NOW_MS) == Armed(exact_ms, platform_ms, miscounted)
+    for fired_ms in (None, NOW_MS):
+        armed = alarm_state.set_to(state, exact_ms, NOW_MS, fired_ms)
+        assert armed == Armed(exact_ms, platform_ms, miscounted)
+
+
+def test_the_very_time_that_fires_is_set_as_another_one() -> None:
+    """It fired a little early; the platform would take it for the alarm that it has done with."""
+    armed = alarm_state.set_to(RUNNING, NOW_MS + 3, NOW_MS, NOW_MS + 3)
+    assert armed == Armed(NOW_MS + 3, NOW_MS + 4, miscounted=True)
+    assert alarm_state.shown(armed, NOW_MS + 4, NOW_MS) == NOW_MS + 3
+    last = alarm_state.set_to(None, MAX_PLATFORM_MS, MAX_PLATFORM_MS - 1, MAX_PLATFORM_MS)
+    assert last.platform_ms == MAX_PLATFORM_MS
 
 
 @pytest.mark.parametrize(
@@ -170,8 +181,9 @@ def test_a_handler_whose_instance_is_lost_has_failed(state: State) -> None:
         (DELETED, LATER_MS, NOW_MS, LATER_MS),
         # A retry that is pending: the platform tells the firing that failed, or the retry's own time.
         (RETRYING, NOW_MS - 1, NOW_MS, NOW_MS + 4000),
-        (RETRYING, NOW_MS + 5, NOW_MS, NOW_MS + 4000),  # it fired a little before its time
-        (RETRYING, NOW_MS + 4321, NOW_MS, NOW_MS + 4321),
+        (RETRYING, NOW_MS + 999, NOW_MS, NOW_MS + 4000),  # it fired a little before its time
+        (RETRYING, NOW_MS + 3999, NOW_MS, NOW_MS + 3999),
+        (RETRYING, NOW_MS + 4321, NOW_MS + 4322, NOW_MS + 4321),
         # The platform has not taken note of the failure yet, or has given the alarm up.
         (RETRYING, None, NOW_MS, NOW_MS + 4000),
         (replace(RETRYING, retries=7), None, NOW_MS, NOW_MS + 4000),
@@ -195,8 +207,10 @@ def test_what_an_application_reads(
         (ARMED, None, 0),
         (None, LATER_MS, LATER_MS),  # set since
         (RETRYING, None, NOW_MS + 4000),
-        (RUNNING, None, None),
-        (DELETED, None, None),
+        (replace(RETRYING, failed_ms=NOW_MS - 99_000), None, NOW_MS - 95_000),  # much too late
+        (replace(RETRYING, platform_retries=6), None, NOW_MS + 128_000),
+        (RUNNING, None, NOW_MS - 1),
+        (DELETED, None, NOW_MS - 1),  # set past the package since
     ],
 )
 def test_an_alarm_whose_firing_waits_is_still_set(
