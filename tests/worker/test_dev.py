@@ -72,8 +72,8 @@ def test_a_changed_source_is_served_after_a_reload(tmp_path: Path) -> None:
     )
     entry.write_text(text.replace("ANSWER", "first"), "utf-8")
     with LocalHost(source=source) as host:
-        assert httpx.get(host.url, trust_env=False).text == "first"
+        assert httpx.get(host.url, timeout=HANGING_SECONDS, trust_env=False).text == "first"
         entry.write_text(text.replace("ANSWER", "second"), "utf-8")
         host.reload()
         host.wait()
-        assert httpx.get(host.url, trust_env=False).text == "second"
+        assert httpx.get(host.url, timeout=HANGING_SECONDS, trust_env=False).text == "second"

@@ -24,6 +24,10 @@ def send(
     )
 
 
+def get(worker: LocalHost, path: str, headers: dict[str, str]) -> httpx.Response:
+    return httpx.get(worker.url + path, headers=headers, timeout=HANGING_SECONDS, trust_env=False)
+
+
 @pytest.mark.parametrize(
     "header",
     [None, "", "Bearer", "Bearer x", "Basic {token}", "{token}", "Bearer {token}x", "Bearer  {token}"],
@@ -75,11 +79,9 @@ def test_any_other_method_ends_with_405(worker: LocalHost, method: str) -> None:
 
 
 def test_the_version_is_told_to_whom_has_the_token(worker: LocalHost) -> None:
-    assert httpx.get(f"{worker.url}/v1/version", trust_env=False).status_code == 401
+    assert get(worker, "/v1/version", {}).status_code == 401
     headers = {"Authorization": f"Bearer {worker.token}"}
-    told = httpx.get(
-        f"{worker.url}/v1/version", headers=headers, timeout=HANGING_SECONDS, trust_env=False
-    ).json()
+    told = get(worker, "/v1/version", headers).json()
     assert told["source"] == source_digest()
     assert told["python"].startswith("3.")
 
@@ -114,7 +116,7 @@ def test_only_the_paths_and_methods_of_the_protocol_exist(worker: LocalHost) -> 
     headers = {"Authorization": f"Bearer {worker.token}"}
     assert send(worker, SCRIPT, headers, "/").status_code == 404
     assert send(worker, SCRIPT, headers, "/v1/run/more").status_code == 404
-    assert httpx.get(f"{worker.url}/v1/run", headers=headers, trust_env=False).status_code == 405
+    assert get(worker, "/v1/run", headers).status_code == 405
 
 
 @pytest.mark.parametrize(
