@@ -362,9 +362,14 @@ class TestTurns:
         assert turns.check_answers([1, 3, 4, 2], [60.0, 70.0, 60.0], 60)
 
     def test_a_commit_that_is_answered_with_a_failure_is_found(self) -> None:
-        assert turns.check_committed({1, 2}, {1: 200, 2: 200, 3: 502}) == []
-        assert turns.check_committed({1, 2, 3}, {1: 200, 2: 502, 3: 502})
-        assert turns.check_committed({1}, {1: 200, 2: 200})
+        committed = {1: 1000, 2: 1090, 3: 1200}
+        answers = {1: (200, 1005), 2: (200, 1095), 3: (200, 1205)}
+        assert turns.check_committed(committed, answers | {4: (502, 1300)}) == []
+        assert turns.check_committed(committed, answers | {3: (502, 1800)}) == []
+        assert turns.check_committed(committed, answers | {3: (502, 1801)})
+        assert turns.check_committed(committed, answers | {4: (200, 1300)})
+        assert turns.check_committed({1: 1000}, {1: (502, 1400)})
+        assert turns.check_committed({}, {1: (502, 1400)}) == []
 
     def test_a_reader_that_waits_for_many_transactions_is_found(self) -> None:
         assert turns.check_reads([0, 1, 2, 3, 4, 6], 6) == []

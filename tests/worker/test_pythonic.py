@@ -163,8 +163,8 @@ def test_items_over_many_keys_are_whole_and_in_order_both_ways(answer: Any) -> N
 
         @app.transaction
         async def count(transaction):
-            await transaction.delete("k:00000")
-            return len([key async for key, _ in transaction.items(prefix="k:", page_size=3000)])
+            await transaction.delete("k:18001")
+            return len([key async for key, _ in transaction.items(prefix="k:18", page_size=300)])
         """,
     )
     lengths = [2_000_000, 2_000_000, 7_006, 400_000, 19_999]
@@ -172,7 +172,7 @@ def test_items_over_many_keys_are_whole_and_in_order_both_ways(answer: Any) -> N
         *[True, lengths] * 2,
         ["k:07000", "k:07001", "k:07002"],
         ["k:19999", "k:19998", "k:19997"],
-        19_999,
+        999,
     ]
 
 
