@@ -10,7 +10,7 @@ import httpx
 import pytest
 from verifier import run
 from verifier.__main__ import status_of
-from verifier.cases import Case, Exchange, load
+from verifier.cases import Case, Exchange, Pause, load
 from verifier.cleaning import clear
 from verifier.client import Client
 from verifier.estimate import estimate
@@ -80,6 +80,35 @@ def test_a_case_that_a_slow_request_made_miss_its_moment_is_run_again(
     assert outcome.verdict == "holds", outcome
     assert "run again, for a request took more than" in outcome.detail
     assert "late" in outcome.detail
+
+
+def test_a_case_is_run_again_for_a_slow_request_when_the_others_are_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run, "SLOW_S", 0.05)
+    asked: list[str] = []
+
+    async def worker(request: httpx.Request) -> httpx.Response:
+        case = json.loads(request.content)["object"].partition(".")[0]
+        asked.append(case)
+        if case == "hurried" and "long" not in asked[:-1]:
+            await asyncio.sleep(0.1)
+            return httpx.Response(200, json={"results": [{"value": "late"}]})
+        return httpx.Response(200, json={"results": [{"value": "held"}]})
+
+    def case(name: str, *before: Pause) -> Case:
+        exchange = Exchange("a", "durable-fetch", [{"kind": True}], [{"value": "held"}], None, None, 0)
+        return Case(name, "持久告警", "core", "s", {"en": "t", "zh": "题"}, [*before, exchange])
+
+    async def found() -> list[Outcome]:
+        async with Client("https://worker.example", "t", httpx.MockTransport(worker)) as client:
+            return await Runner(client).run_all([case("hurried"), case("long", Pause(300))])
+
+    assert [(outcome.case.id, outcome.verdict) for outcome in asyncio.run(found())] == [
+        ("hurried", "holds"),
+        ("long", "holds"),
+    ]
+    assert asked == ["hurried", "long", "hurried"]
 
 
 def test_a_settled_probe_is_not_measured_again() -> None:
